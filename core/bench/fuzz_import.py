@@ -5,14 +5,13 @@ import shutil
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Generator
 from pathlib import Path
 
 from core.bench.damage import Damage, cut_off, flip_bits, put_random_bytes, some_bytes
 from core.config.corpus import ImportConfig
 from core.control import StopToken
 from core.errors.bench import FuzzFailedError
-from core.events.base import Event
+from core.events.base import Task
 from core.events.bench import FuzzChecked
 from core.events.document_state import UNFINISHED, DocumentState
 from core.events.documents import FileImported
@@ -28,9 +27,7 @@ PAGES = 4  # the most that OCR may have to read of one file here
 MOST_REASONS = 30
 
 
-def fuzz_import(
-    seconds: float, seed: int, kept: Path, stop: StopToken
-) -> Generator[Event, None, FuzzChecked]:
+def fuzz_import(seconds: float, seed: int, kept: Path, stop: StopToken) -> Task[FuzzChecked]:
     """Damage valid files and import them, a hundred at a time, until the time is over.
 
     Args:

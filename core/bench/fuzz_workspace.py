@@ -21,7 +21,7 @@ import tempfile
 import time
 import traceback
 from collections import Counter
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -31,7 +31,7 @@ from core.bench.tried_commands import COMMANDS, NEW, STORY, TALK, Answer, Comman
 from core.control import StopToken
 from core.errors.base import UserFacingError
 from core.errors.bench import FuzzFailedError
-from core.events.base import Event, Notice
+from core.events.base import Notice, Task
 from core.events.bench import FuzzFound, WorkspaceFuzzChecked
 from core.runs.folder import Workspace
 from core.system.memory import address_space
@@ -57,7 +57,7 @@ class CommandOutcome(NamedTuple):
 
 def fuzz_workspace(
     seconds: float, seed: int, first: int, kept: Path, stop: StopToken
-) -> Generator[Event, None, WorkspaceFuzzChecked]:
+) -> Task[WorkspaceFuzzChecked]:
     """Damage one file of a copy of a workspace and run all commands on it, again and again until the time is over.
 
     Args:

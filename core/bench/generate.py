@@ -1,18 +1,18 @@
 """Decoding against `transformers`' cached generate, which works in a process of its own on the same weights."""
 
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Sequence
 from itertools import takewhile
 from operator import eq
 from typing import Any
 
-from core.bench.rounds import Stream, Subject, interleave
+from core.bench.rounds import Subject, interleave
 from core.bench.shapes import NO_BFLOAT16, UNIT, bench_device, shape_of
 from core.bench.subjects import peer_process
 from core.config.model import ModelConfig
 from core.config.sampling import SamplingConfig, WeightsFormat
 from core.control import StopToken
-from core.events.base import Event, Notice
+from core.events.base import Notice, Task
 from core.events.bench import BenchFact, BenchMeasured
 
 PEER_GENERATE = "transformers GPT-2, cached generate"
@@ -23,7 +23,9 @@ SUMMED_BYTES = 2**28  # far more than any cache holds
 TRIALS = 5
 
 
-def bench_generate(shape: str, rounds: int, stop: StopToken, device: str = "auto") -> Stream:
+def bench_generate(
+    shape: str, rounds: int, stop: StopToken, device: str = "auto"
+) -> Task[list[BenchMeasured]]:
     """Time cached decoding of 200 tokens after a prompt of 32, ours and `transformers`', on the same weights.
 
     Ours in every number format that the device computes with; "auto" is what a reply begins with. After the
@@ -98,7 +100,7 @@ def _equal_tokens(
     ours: dict[WeightsFormat, Any],
     greedy: SamplingConfig,
     device: str,
-) -> Generator[Event, None, None]:
+) -> Task[None]:
     """How many greedy tokens each has in common with the peer, up to the first that differs."""
     with peer_process(PeerDecoding, model, vocab_size, greedy, device) as peer:
         expected: list[int] = peer.ask("tokens")
@@ -113,7 +115,7 @@ def _common(first: Sequence[int], second: Sequence[int]) -> int:
 
 def _shares(
     shape: str, ours: dict[WeightsFormat, Any], results: Sequence[BenchMeasured], device: str
-) -> Generator[Event, None, None]:
+) -> Task[None]:
     """The speed of greedy decoding, of that at which memory gives all weights once per token."""
     rates = {row.subject: row.rate for row in results}
     bandwidth = read_bandwidth(device)

@@ -5,12 +5,12 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from core.bench.rounds import Stream, Subject, interleave
+from core.bench.rounds import Subject, interleave
 from core.bench.tokens import bench_tokens
 from core.config.corpus import ImportConfig
 from core.config.presets import preset_run
@@ -18,7 +18,7 @@ from core.config.run import RunConfig
 from core.config.toml import with_settings
 from core.control import StopToken
 from core.errors.base import BadSettingError
-from core.events.base import Event
+from core.events.base import Task
 from core.events.bench import BenchFact, BenchMeasured
 from core.events.document_state import DocumentState
 from core.events.documents import FileImported, TextIndexed
@@ -37,7 +37,7 @@ QUERY_WORDS = 3
 PARTS = ("pdf", "ocr", "text", "tokens", "large")
 
 
-def bench_import(part: str, rounds: int, stop: StopToken) -> Stream:
+def bench_import(part: str, rounds: int, stop: StopToken) -> Task[list[BenchMeasured]]:
     """Measure one part of the way from files to tokens, on files that it makes itself.
 
     Args:
@@ -57,7 +57,7 @@ def bench_import(part: str, rounds: int, stop: StopToken) -> Stream:
     return results
 
 
-def _bench(part: str, folder: Path, rounds: int, stop: StopToken) -> Stream:
+def _bench(part: str, folder: Path, rounds: int, stop: StopToken) -> Task[list[BenchMeasured]]:
     from core.bench.made_files import write_pdfs, write_scans, write_texts
 
     files = folder / "files"
@@ -144,7 +144,7 @@ def _with_python(files: Path, megabytes: float) -> Subject:
     return work
 
 
-def _large(files: Path, stop: StopToken) -> Generator[Event, None, None]:
+def _large(files: Path, stop: StopToken) -> Task[None]:
     """A gigabyte in 20,000 files, once, in a process whose memory nothing else has used."""
     from core.bench.made_files import write_texts
 
@@ -177,7 +177,7 @@ def _go_large(pipe: Connection, files: Path, megabytes: float) -> None:
         pipe.send(("memory in all, at most", peak_rss_mib(), "MiB"))
 
 
-def _exhaust(stream: Generator[Event, None, object]) -> float:
+def _exhaust(stream: Task[object]) -> float:
     started = time.perf_counter()
     for _ in stream:
         pass

@@ -7,7 +7,7 @@ training counts as time, a vocabulary's too. Each works in a process of its own,
 
 import tempfile
 import time
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from importlib import import_module
 from itertools import pairwise
@@ -21,13 +21,12 @@ from core.config.toml import with_settings
 from core.control import StopToken
 from core.disk.files import write_whole
 from core.errors.base import BadSettingError, CorpusTooSmallError
-from core.events.base import Event, Notice
+from core.events.base import Notice, Task
 from core.events.bench import LearnCompared, LearnMeasured
 from core.wording import counted, number
 
 PEER, OURS = "nanoGPT", "ours"
 SLICE_SECONDS = 5.0
-Stream = Generator[Event, None, LearnCompared | None]
 
 
 def bench_learn(
@@ -38,7 +37,7 @@ def bench_learn(
     stop: StopToken,
     recipe: Recipe | None = None,
     eval_interval: int = 100,
-) -> Stream:
+) -> Task[LearnCompared | None]:
     """Train both on the text and compare their curves; a picture of them is written into `out`.
 
     Args:
@@ -127,7 +126,7 @@ def loss_at(curve: Sequence[LearnedPoint], seconds: float) -> float:
 
 def _in_turns(
     learners: dict[str, SubjectProcess], text: str, deadline: float, stop: StopToken
-) -> Generator[Event, None, dict[str, list[LearnedPoint]]]:
+) -> Task[dict[str, list[LearnedPoint]]]:
     """Some seconds of training for each in turn, until both are done or the time is over."""
     curves: dict[str, list[LearnedPoint]] = {name: [] for name in learners}
     waiting = dict(learners)

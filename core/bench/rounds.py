@@ -7,14 +7,13 @@ lowest and the highest of those ratios.
 
 import statistics
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from core.control import StopToken
-from core.events.base import Event
+from core.events.base import Task
 from core.events.bench import BenchMeasured
 
-Stream = Generator[Event, None, list[BenchMeasured]]
 Subject = Callable[[], float]  # does one round's work and says how much it was
 Rates = dict[str, list[float]]  # of each subject in each round, per second
 
@@ -29,7 +28,7 @@ class Ratio(NamedTuple):
 
 def interleave(
     bench: str, shape: str, unit: str, subjects: dict[str, Subject], rounds: int, stop: StopToken
-) -> Stream:
+) -> Task[list[BenchMeasured]]:
     """Run every subject once per round, after a first round that only warms up.
 
     Args:

@@ -15,10 +15,10 @@ import numpy as np
 
 from core.batches.dataset import Dataset
 from core.batches.token_file import TokenFileWriter, token_dtype
-from core.bench.rounds import Stream
 from core.control import StopToken
 from core.errors.bench import SourcesMissingError
-from core.events.bench import BenchFact
+from core.events.base import Task
+from core.events.bench import BenchFact, BenchMeasured
 from core.seen.index import FOLDER, SeenIndex, build_index
 from core.system.memory import peak_rss_mib
 from core.system.one_call import call_in_process
@@ -37,7 +37,7 @@ PIECES = 8  # of the training text in each reply, between words of other places
 ENDINGS = {".py", ".txt", ".md", ".rst", ".pyi", ".html", ".json", ".h"}
 
 
-def bench_seen(megabytes: int, stop: StopToken) -> Stream:
+def bench_seen(megabytes: int, stop: StopToken) -> Task[list[BenchMeasured]]:
     """Build the index for characters and for BPE, each in a process of its own, then look replies up."""
     for kind in ("char", "bpe"):
         with tempfile.TemporaryDirectory() as folder:

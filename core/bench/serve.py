@@ -2,11 +2,13 @@
 
 from typing import Any
 
-from core.bench.rounds import Stream, Subject, interleave
+from core.bench.rounds import Subject, interleave
 from core.bench.shapes import UNIT, shape_of
 from core.config.model import ModelConfig
 from core.config.sampling import SamplingConfig
 from core.control import StopToken
+from core.events.base import Task
+from core.events.bench import BenchMeasured
 from core.wording import counted
 
 CLIENTS = (1, 2, 4, 8)
@@ -14,7 +16,7 @@ PROMPT_TOKENS, NEW_TOKENS = 16, 100
 SEED = 1
 
 
-def bench_serve(shape: str, rounds: int, stop: StopToken) -> Stream:
+def bench_serve(shape: str, rounds: int, stop: StopToken) -> Task[list[BenchMeasured]]:
     """Time clients that each ask for 100 tokens after a prompt of 16, all at once; one client is 1.00.
 
     Raises:

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
-from core.bench.rounds import Stream, Subject, interleave
+from core.bench.rounds import Subject, interleave
 from core.control import StopToken
 from core.errors.bench import SourcesMissingError
+from core.events.base import Task
 from core.events.bench import BenchMeasured
 from core.tokenizers.bpe import BpeTokenizer
 from core.tokenizers.bpe_encoders import ExactEncoder
@@ -23,7 +24,7 @@ LEARNED_FROM_MEGABYTES = 8
 VOCAB_SIZE = 8_192
 
 
-def bench_tokens(rounds: int, stop: StopToken) -> Stream:
+def bench_tokens(rounds: int, stop: StopToken) -> Task[list[BenchMeasured]]:
     """Time the way from passages to arrays of ids: characters by the table, BPE by both engines with equal ids."""
     texts = _texts(TEXT_MEGABYTES * MEGABYTE)
     size = sum(len(text.encode()) for text in texts) / MEGABYTE

@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 
 from core.batches.token_file import TokenFileWriter
-from core.bench.rounds import Rates, Stream, Subject, measured_rows, ratio_of, run_rounds
+from core.bench.rounds import Rates, Subject, measured_rows, ratio_of, run_rounds
 from core.bench.shapes import NO_BFLOAT16, UNIT, bench_device, shape_of
 from core.bench.subjects import SubjectProcess, beside, busy_processes, our_process, peer_process
 from core.config.model import ModelConfig
 from core.control import StopToken
-from core.events.base import Event, Notice
-from core.events.bench import BenchCompared, BenchFact
+from core.events.base import Event, Notice, Task
+from core.events.bench import BenchCompared, BenchFact, BenchMeasured
 from core.model.requirements import model_flops_per_token
 
 PEER_TRAIN = "transformers GPT-2, float32"
@@ -43,7 +43,7 @@ def bench_train(
     busy: int = 0,
     profile: bool = False,
     device: str = "auto",
-) -> Stream:
+) -> Task[list[BenchMeasured]]:
     """Time training steps: ours with each of their settings, and the peers'.
 
     Args:

@@ -4,7 +4,7 @@ A command is the task behind it, with all that it reports reduced to what must b
 """
 
 import hashlib
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -22,7 +22,7 @@ from core.corpus.duplicates import Digested, digest_text
 from core.corpus.ledger import Reading
 from core.corpus.library import Library
 from core.documents.document import Document
-from core.events.base import Event
+from core.events.base import Task
 from core.events.replies import TokenWritten
 from core.events.runs import StepDone
 from core.runs.catalog import Catalog
@@ -83,7 +83,7 @@ TALKED = [
 GREEDY = SamplingConfig(temperature=0, max_new_tokens=12, seed=1)
 
 Answer: TypeAlias = Any  # what a command comes to, to be compared
-Command: TypeAlias = Callable[[Workspace, StopToken], Generator[Event, None, Answer]]
+Command: TypeAlias = Callable[[Workspace, StopToken], Task[Answer]]
 
 
 def make_finished_workspace(root: Path) -> Workspace:
@@ -116,7 +116,7 @@ def _train(workspace: Workspace, name: str) -> None:
         pass
 
 
-def list_runs(workspace: Workspace, stop: StopToken) -> Generator[Event, None, Answer]:
+def list_runs(workspace: Workspace, stop: StopToken) -> Task[Answer]:
     """Each run by its name, in what does not depend on the time."""
     del stop
     yield from ()
@@ -126,7 +126,7 @@ def list_runs(workspace: Workspace, stop: StopToken) -> Generator[Event, None, A
     }
 
 
-def list_events(workspace: Workspace, stop: StopToken) -> Generator[Event, None, Answer]:
+def list_events(workspace: Workspace, stop: StopToken) -> Task[Answer]:
     """The journal of each run, as the window's curves are read from it."""
     del stop
     yield from ()
@@ -134,21 +134,21 @@ def list_events(workspace: Workspace, stop: StopToken) -> Generator[Event, None,
     return {name: list(catalog.events(name)) for name in catalog.names()}
 
 
-def list_documents(workspace: Workspace, stop: StopToken) -> Generator[Event, None, Answer]:
+def list_documents(workspace: Workspace, stop: StopToken) -> Task[Answer]:
     del stop
     yield from ()
     with Library(workspace.library) as library:
         return library.rows()
 
 
-def search_library(workspace: Workspace, stop: StopToken) -> Generator[Event, None, Answer]:
+def search_library(workspace: Workspace, stop: StopToken) -> Task[Answer]:
     del stop
     yield from ()
     with Library(workspace.library) as library:
         return library.search("sleeps")
 
 
-def show_conversations(workspace: Workspace, stop: StopToken) -> Generator[Event, None, Answer]:
+def show_conversations(workspace: Workspace, stop: StopToken) -> Task[Answer]:
     """Each conversation as it is, and where something was said."""
     found = yield from list_conversations(workspace, "", stop)
     hits = yield from list_conversations(workspace, "barn", stop)
@@ -162,7 +162,7 @@ def show_conversations(workspace: Workspace, stop: StopToken) -> Generator[Event
 def generate(name: str, checkpoint: str) -> Command:
     """Greedy tokens and their probabilities, answering or continuing as the run was taught."""
 
-    def command(workspace: Workspace, stop: StopToken) -> Generator[Event, None, Answer]:
+    def command(workspace: Workspace, stop: StopToken) -> Task[Answer]:
         model = yield from open_model(workspace, name, checkpoint, stop)
         question = "where does the cat sleep?"
         if model.has_conversations:
@@ -182,20 +182,20 @@ def generate(name: str, checkpoint: str) -> Command:
 def resume(name: str) -> Command:
     """Two more steps of a run."""
 
-    def command(workspace: Workspace, stop: StopToken) -> Generator[Event, None, Answer]:
+    def command(workspace: Workspace, stop: StopToken) -> Task[Answer]:
         changes = {"training.max_steps": STEPS + 2}
         return (yield from _losses(resume_run(workspace, name, changes, stop)))
 
     return command
 
 
-def train_new(workspace: Workspace, stop: StopToken) -> Generator[Event, None, Answer]:
+def train_new(workspace: Workspace, stop: StopToken) -> Task[Answer]:
     """Two steps of a run on the library as it is."""
     config = CONFIG.model_copy(update={"training": CONFIG.training.model_copy(update={"max_steps": 2})})
     return (yield from _losses(train_model(workspace, NEW, config, stop)))
 
 
-def _losses(stream: Generator[Event, None, object]) -> Generator[Event, None, Answer]:
+def _losses(stream: Task[object]) -> Task[Answer]:
     losses = []
     for event in stream:
         yield event

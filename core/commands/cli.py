@@ -42,6 +42,7 @@ from core.config.toml import checked, setting_groups
 from core.control import StopToken
 from core.errors.base import UserFacingError
 from core.errors.system import absolute_path, output_error, system_error
+from core.events.base import Task
 from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
 from core.runs.samplers import KEPT, read_samplers
@@ -50,7 +51,7 @@ from core.tasks.chat.evaluate_sample import evaluate_sample
 from core.tasks.chat.reply import complete, reply, samples
 from core.tasks.models.open_model import OpenModel, open_model
 from core.terminal.output import TerminalFormatter
-from core.terminal.screen import Stream, print_failure
+from core.terminal.screen import print_failure
 
 app = typer.Typer(
     add_completion=False,
@@ -338,7 +339,7 @@ def _named_settings(workspace: Workspace, name: str) -> dict[str, Any]:
 
 def _written(
     model: OpenModel, prompt: str, sampling: SamplingConfig, count: int, stop: StopToken, *, answers: bool
-) -> Stream[object]:
+) -> Task[object]:
     if count > 1:
         return samples(model, prompt, sampling, count, stop, answers=answers)
     if answers:

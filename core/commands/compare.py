@@ -8,7 +8,7 @@ from core.commands.place import perform
 from core.config.sampling import SamplingConfig
 from core.config.toml import checked
 from core.control import StopToken
-from core.events.base import Notice
+from core.events.base import Notice, Task
 from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
 from core.runs.pointers import find_checkpoint
@@ -20,7 +20,6 @@ from core.tasks.chat.compare_replies import (
     replies_at_checkpoints,
 )
 from core.tasks.models.run_checkpoints import RunCheckpoints
-from core.terminal.screen import Stream
 
 ALL = "all"  # of a run's checkpoints
 
@@ -55,7 +54,7 @@ def generate_several(
         answers = all(bool(catalog.summary(side.name).has_conversations) for side in sides)
     asked = ComparedPrompt(prompt, answers, sampling).seeded()
 
-    def stream(stop: StopToken) -> Stream[object]:
+    def stream(stop: StopToken) -> Task[object]:
         yield Notice(f"Seed {asked.sampling.seed}.")
         if against is None:
             return (yield from replies_at_checkpoints(RunCheckpoints(workspace, name), asked, stop))

@@ -2,7 +2,6 @@
 
 import os
 import secrets
-from collections.abc import Generator
 from typing import Annotated, Any
 
 import typer
@@ -14,7 +13,7 @@ from core.config.server import ServerConfig
 from core.config.setting import describe
 from core.config.toml import checked
 from core.control import StopToken
-from core.events.base import Event, Notice
+from core.events.base import Notice, Task
 from core.tasks.chat.serve import serve
 
 VARIABLE = "SHEEPOP_TOKEN"
@@ -65,7 +64,7 @@ def serve_command(
     asked = checked(SamplingConfig, {"weights": weights} if weights else {})
     workspace = context.obj.workspace
 
-    def stream(stop: StopToken) -> Generator[Event, None, None]:
+    def stream(stop: StopToken) -> Task[None]:
         if made:
             yield Notice(f"The token (API key) of this server, for as long as it runs: {made}")
         yield from serve(workspace, name, checkpoint, config, stop, asked.weights if weights else None)

@@ -19,13 +19,13 @@ from core.config.run import RunConfig
 from core.config.toml import parse_assignments, with_settings
 from core.control import StopToken
 from core.errors.runs import QueuedAlreadyError, RunBusyError, RunExistsError
+from core.events.base import Task
 from core.events.runs import RunEnded
 from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
 from core.runs.run_queue import RunQueue
 from core.tasks.training.resume_run import resume_run
 from core.tasks.training.train_model import train_model
-from core.terminal.screen import Stream
 
 app = typer.Typer()
 
@@ -85,7 +85,7 @@ def train(
     )[1]
 
 
-def _train_unnamed(workspace: Workspace, config: RunConfig, stop: StopToken) -> Stream[RunEnded]:
+def _train_unnamed(workspace: Workspace, config: RunConfig, stop: StopToken) -> Task[RunEnded]:
     """Train under the first name that is free, and under the next where another command takes that one first."""
     while True:
         name = _unused_name(workspace)

@@ -3,7 +3,6 @@
 import hashlib
 import shutil
 import time
-from collections.abc import Generator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -24,7 +23,7 @@ from core.datasets.unused_datasets import DATA_SET_WAITS, remove_unused, take_ba
 from core.disk.files import clear_drafts_in, move_folder_into_place, raising_disk_errors, write_whole
 from core.errors.base import DamagedDatasetError, EmptyCorpusError, UnknownDocumentError
 from core.errors.runs import DamagedRunError
-from core.events.base import Event, Notice
+from core.events.base import Notice, Task
 from core.events.runs import DatasetBuilt, DatasetProgress, TokenizerBuilt
 from core.runs.folder import Workspace
 from core.tokenizers.encoding import BATCH_CHARACTERS, Encoded, encode_passages
@@ -32,8 +31,6 @@ from core.tokenizers.files import load_tokenizer
 from core.tokenizers.tokenizer import UNK, Tokenizer
 
 BUILDING = ".building-"  # a folder's name begins so until it is whole
-
-Stream = Generator[Event, None, Dataset | None]
 
 
 @dataclass(slots=True)
@@ -54,7 +51,7 @@ class Counts:
 
 def build_dataset(
     library: Library, config: RunConfig, workspace: Workspace, stop: StopToken, tokenizer_file: bytes = b""
-) -> Stream:
+) -> Task[Dataset | None]:
     """Learn a tokenizer from the training text and write all text as tokens, unless an earlier run did.
 
     The data set appears under its name when it is whole. One process of a workspace builds at a time. Where the
@@ -108,7 +105,7 @@ def _remove_leftovers(datasets: Path) -> None:
 
 def _find_or_build(
     library: Library, config: RunConfig, workspace: Workspace, stop: StopToken, tokenizer_file: bytes
-) -> Stream:
+) -> Task[Dataset | None]:
     dataset = None
     while dataset is None and not stop.asked:
         if (
@@ -131,7 +128,7 @@ def dataset_name(library: Library, config: RunConfig, tokenizer_file: bytes = b"
     return hashlib.sha256("\n".join(made_of).encode()).hexdigest()[:16]
 
 
-def _find(folder: Path, config: RunConfig, stop: StopToken) -> Stream:
+def _find(folder: Path, config: RunConfig, stop: StopToken) -> Task[Dataset | None]:
     """The data set if it stands, with the events that say so.
 
     None where it must be built, with a notice where damage is why, or where `stop` was set before that was known.
@@ -156,7 +153,7 @@ def _find(folder: Path, config: RunConfig, stop: StopToken) -> Stream:
 
 def _build(
     library: Library, config: RunConfig, folder: Path, stop: StopToken, tokenizer_file: bytes
-) -> Stream:
+) -> Task[Dataset | None]:
     """A new data set; None where `stop` was set, or the library is no longer the one that `folder` is named after."""
     started = time.perf_counter()
     building = folder.with_name(BUILDING + folder.name)
@@ -188,7 +185,7 @@ def _build(
 
 def _encode(
     library: Library, config: RunConfig, tokenizer: Tokenizer, building: Path, stop: StopToken
-) -> Generator[Event, None, Counts]:
+) -> Task[Counts]:
     """Write the token file of each split, and count what is written; of training text, also which documents it is of."""
     counts = Counts()
     total = library.totals(config.corpus).characters

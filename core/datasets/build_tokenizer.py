@@ -2,7 +2,6 @@
 
 import hashlib
 import time
-from collections.abc import Generator
 from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
@@ -12,7 +11,7 @@ from core.config.run import RunConfig
 from core.control import StopToken, until_stopped
 from core.corpus.library import Library
 from core.disk.files import write_whole
-from core.events.base import Event
+from core.events.base import Task
 from core.events.runs import LearningProgress, TokenizerBuilt
 from core.tokenizers.files import load_tokenizer, save_tokenizer
 from core.tokenizers.tokenizer import Tokenizer
@@ -30,7 +29,7 @@ class TrainedTokenizer(NamedTuple):
 
 def build_tokenizer(
     library: Library, config: RunConfig, folder: Path, stop: StopToken
-) -> Generator[Event, None, TrainedTokenizer | None]:
+) -> Task[TrainedTokenizer | None]:
     """Train a tokenizer and save it into `folder`.
 
     It is trained on the training split alone, so that validation measures what the model never met.
@@ -59,7 +58,7 @@ def build_tokenizer(
     return trained
 
 
-def copy_tokenizer(content: bytes, folder: Path) -> Generator[Event, None, TrainedTokenizer]:
+def copy_tokenizer(content: bytes, folder: Path) -> Task[TrainedTokenizer]:
     """Save a tokenizer file's content into `folder`, in place of learning a tokenizer."""
     started = time.perf_counter()
     write_whole(folder / TOKENIZER_FILE, content)

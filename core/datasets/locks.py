@@ -1,11 +1,9 @@
 """Waiting for what another process has locked, with one sentence that says so."""
 
-from collections.abc import Generator
-
 from filelock import FileLock, Timeout
 
 from core.control import StopToken
-from core.events.base import Event, Notice
+from core.events.base import Notice, Task
 from core.runs.folder import Workspace
 
 POLL_SECONDS = 0.2  # between two looks at the stop
@@ -16,7 +14,7 @@ def building_lock(workspace: Workspace) -> FileLock:
     return FileLock(workspace.datasets / ".building.lock", thread_local=False)
 
 
-def acquire(lock: FileLock, waiting: str, stop: StopToken) -> Generator[Event]:
+def acquire(lock: FileLock, waiting: str, stop: StopToken) -> Task[None]:
     """Take a lock as soon as no other process has it. The caller releases it.
 
     Args:

@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict
 
@@ -16,7 +16,7 @@ from core.control import StopToken
 from core.disk.checksums import hash_record
 from core.disk.files import write_whole
 from core.errors.base import UserFacingError
-from core.events.base import Event
+from core.events.base import Task
 from core.events.runs import Baseline, BaselinesMeasured
 from core.metrics import bits_per_byte
 from core.runs.catalog import Catalog
@@ -35,12 +35,10 @@ PIECES = 64
 MOST_LZMA_TRAIN_BYTES, MOST_LZMA_VAL_BYTES = 4 << 20, 512 << 10
 FEWEST_TOKENS = 3  # of either text
 
-Stream = Generator[Event, None, BaselinesMeasured | None]
-
 
 def measure_baselines(
     workspace: Workspace, dataset: str, stop: StopToken, *, only_kept: bool = False
-) -> Stream:
+) -> Task[BaselinesMeasured | None]:
     """Unigram, trigram and lzma on the validation text, learned from the training text; read where they were measured.
 
     Args:
@@ -63,7 +61,7 @@ def measure_baselines(
 
 def measure_run_baselines(
     workspace: Workspace, name: str, stop: StopToken, *, only_kept: bool = False
-) -> Stream:
+) -> Task[BaselinesMeasured | None]:
     """The same for the data set that a run learns from.
 
     None, too, before the run's first checkpoint, and where its losses count a part of the tokens only.

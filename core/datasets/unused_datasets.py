@@ -8,7 +8,6 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Generator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +17,7 @@ from core.batches.dataset import DESCRIPTION_FILE
 from core.control import StopToken
 from core.datasets.locks import acquire, building_lock
 from core.disk.files import rename
-from core.events.base import Event
+from core.events.base import Task
 from core.runs.folder import Workspace
 from core.wording import file_size, listed, noun_for
 
@@ -66,7 +65,7 @@ def remove_unused(workspace: Workspace, now: float | None = None) -> Removal | N
     return Removal(tuple(removed), sum(_size(workspace.datasets / f"{REMOVED}{name}") for name in removed))
 
 
-def restore(workspace: Workspace, name: str, stop: StopToken) -> Generator[Event]:
+def restore(workspace: Workspace, name: str, stop: StopToken) -> Task[None]:
     """Take a data set back that was moved aside, once no other process builds or removes any.
 
     Where nothing may be written it stays where it is.

@@ -6,8 +6,11 @@ window, to the terminal as JSON lines, and into a run's `events.jsonl`; nothing 
 
 import dataclasses
 import re
+from collections.abc import Generator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias, TypeVar
+
+R = TypeVar("R")
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +25,9 @@ class Event:
 def event_name(kind: type[Event]) -> str:
     """The snake-case name of an event class: `StepDone` is `step_done`."""
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", kind.__name__).lower()
+
+
+Task: TypeAlias = Generator[Event, None, R]  # what a user can ask for: it yields events and returns a result
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,13 +3,13 @@
 import math
 import time
 from collections import deque
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 
 from core.config.sampling import SamplingConfig
 from core.control import StopToken
-from core.events.base import Event
+from core.events.base import Event, Task
 from core.events.replies import Alternative, ContextMoved, PromptRead, ReplyEnded, TokenDetails, TokenWritten
 from core.generation.considered import Considered, consider, probability_of
 from core.generation.context import ContextPolicy, DialogueText
@@ -37,7 +37,7 @@ def write(
     system: Sequence[int] = (),
     written: Sequence[int] = (),
     details: bool = False,
-) -> Generator[Event, None, ReplyEnded]:
+) -> Task[ReplyEnded]:
     """Continue `prompt` as a stream of events, ending with `ReplyEnded`, which is also the result.
 
     Args:
@@ -73,7 +73,7 @@ def write_batch(
     configs: Sequence[SamplingConfig],
     stop: StopToken,
     first: int = 1,
-) -> Generator[Event, None, list[ReplyEnded]]:
+) -> Task[list[ReplyEnded]]:
     """Continue several prompts at once. The events of each bear its number; the result has their order.
 
     Args:
@@ -102,7 +102,7 @@ def write_batches(
     prompts: Sequence[Sequence[int]],
     configs: Sequence[SamplingConfig],
     stop: StopToken,
-) -> Generator[Event, None, list[ReplyEnded]]:
+) -> Task[list[ReplyEnded]]:
     """As `write_batch`, but as many at once as their caches have room for; once `stop` is set, no more are begun."""
     longest = max(map(len, prompts), default=0) + max(
         (config.max_new_tokens for config in configs), default=0
@@ -189,7 +189,7 @@ class Writer:
         if self._gate.closed:
             self.reason = "stop_string"
 
-    def end(self, stop: StopToken) -> Generator[Event, None, ReplyEnded]:
+    def end(self, stop: StopToken) -> Task[ReplyEnded]:
         """The rest of the text, and that the reply is whole."""
         last_text = self._decoder.finish()
         rest = self._gate.pass_on(last_text) + self._gate.rest()

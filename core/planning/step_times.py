@@ -5,13 +5,12 @@ import os
 import platform
 import statistics
 from collections import deque
-from collections.abc import Generator
 from contextlib import closing
 from dataclasses import asdict, replace
 from importlib.metadata import version
 
 from core.config.run import RunConfig
-from core.events.base import Event
+from core.events.base import Task
 from core.events.runs import Evaluated, RunPrepared, StepDone, StepTimes
 from core.planning.estimate import evaluation_batches
 from core.runs.folder import Workspace
@@ -52,8 +51,8 @@ def remember_times(workspace: Workspace, run: RunConfig, times: StepTimes) -> No
 
 
 def remembering_times(
-    events: Generator[Event, None, None], workspace: Workspace, run: RunConfig, val_tokens: int
-) -> Generator[Event, None, None]:
+    events: Task[None], workspace: Workspace, run: RunConfig, val_tokens: int
+) -> Task[None]:
     """The events of a run, passed on; at its end, the medians of its own steps and evaluations are remembered."""
     steps: deque[float] = deque(maxlen=LAST_STEPS)
     evaluations: deque[float] = deque(maxlen=LAST_STEPS)

@@ -3,7 +3,7 @@
 import os
 import signal
 import threading
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import PurePath
@@ -16,7 +16,7 @@ from rich.text import Text
 
 from core.control import StopToken
 from core.errors.base import UserFacingError
-from core.events.base import Event
+from core.events.base import Event, Task
 from core.events.comparison import CheckpointReplied, SideEnded
 from core.events.document_state import DocumentState
 from core.events.documents import (
@@ -38,8 +38,7 @@ from core.terminal.output import print_to_stderr, terminal_text
 from core.wording import RUNNING_TEXT, json_text, printable
 
 Result = TypeVar("Result")
-Stream = Generator[Event, None, Result]
-OpenStream = Callable[[StopToken], Stream[Result]]
+OpenStream = Callable[[StopToken], Task[Result]]
 
 NUMBERS = {
     *("id", "pages", "characters", "bytes", "count"),

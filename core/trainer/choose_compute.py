@@ -3,7 +3,6 @@
 import math
 import os
 import time
-from collections.abc import Generator
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -14,7 +13,7 @@ from core.batches.sampler import Windows, batch_at
 from core.config.run import RunConfig
 from core.control import StopToken
 from core.errors.base import BadSettingError
-from core.events.base import Event, Notice
+from core.events.base import Notice, Task
 from core.model.transformer import Transformer
 from core.planning.estimate import rows_at_once
 from core.runs.folder import Workspace
@@ -50,7 +49,7 @@ def choose_compute(
     workspace: Workspace,
     stop: StopToken,
     before: ComputePlan | None = None,
-) -> Generator[Event, None, ComputePlan | None]:
+) -> Task[ComputePlan | None]:
     """The plan to train with. "auto" measures once per shape and machine, so that two runs alike stay alike.
 
     Beside other programs that use the processor it measures anew, and nothing is remembered of that: there two runs alike

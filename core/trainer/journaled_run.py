@@ -1,6 +1,6 @@
 """A run that trains, with each of its events in the run's journal before anybody else sees it."""
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 
 from core.batches.dataset import Dataset
@@ -13,7 +13,7 @@ from core.diagnosis.doctor import Doctor, divergence
 from core.disk.files import write_whole
 from core.errors.runs import RunFinishedError, TrainingDivergedError, raising_memory_errors
 from core.errors.system import WorkspaceGoneError
-from core.events.base import Event, Notice
+from core.events.base import Notice, Task
 from core.events.runs import CheckpointBegun, CheckpointSaved, Evaluated, RunEnded, RunPrepared
 from core.planning.step_times import remembering_times
 from core.runs.catalog import read_config
@@ -27,8 +27,6 @@ from core.runs.state import read_state
 from core.trainer.keep_awake import kept_awake
 from core.trainer.tensorboard_files import with_tensorboard
 
-Stream = Generator[Event, None, RunEnded]
-
 
 def train_run(
     workspace: Workspace,
@@ -39,7 +37,7 @@ def train_run(
     changed: Sequence[str] = (),
     group: ProcessGroup = ONE_PROCESS,
     back_to: int | None = None,
-) -> Stream:
+) -> Task[RunEnded]:
     """Train, and write every event into the run's journal before anybody else sees it.
 
     Args:
@@ -91,9 +89,7 @@ def train_run(
     return event
 
 
-def _watched(
-    events: Generator[Event, None, None], folder: RunFolder, config: DoctorConfig, step: int
-) -> Generator[Event, None, None]:
+def _watched(events: Task[None], folder: RunFolder, config: DoctorConfig, step: int) -> Task[None]:
     """The events, and behind each what the doctor says about the run's curves. `step` is the one they begin after."""
     doctor = Doctor(config)
     if config.enabled and step:
@@ -112,9 +108,7 @@ def _watched(
         raise
 
 
-def _journaled(
-    events: Generator[Event, None, None], folder: RunFolder, step: int, evaluates_again: bool
-) -> Generator[Event, None, None]:
+def _journaled(events: Task[None], folder: RunFolder, step: int, evaluates_again: bool) -> Task[None]:
     """The events, each written into the journal before it is passed on. `step` is the one they begin after."""
     with closing(events), _journal_until(folder, step, evaluates_again) as journal:
         for event in events:
@@ -143,7 +137,7 @@ def _was_cut_off(folder: RunFolder) -> bool:
     return not isinstance(last_event(folder.events), RunEnded | RunPrepared)
 
 
-def _finish_journal(folder: RunFolder, reason: str) -> Stream:
+def _finish_journal(folder: RunFolder, reason: str) -> Task[RunEnded]:
     """The end of a run that has come to it, written late."""
     step = pointed_step(folder, "last") or 0
     state = read_state(folder.checkpoint(step))
@@ -165,7 +159,7 @@ def _check_kept(folder: RunFolder, step: int) -> None:
         raise WorkspaceGoneError(folder.root)
 
 
-def _stopped(folder: RunFolder) -> Stream:
+def _stopped(folder: RunFolder) -> Task[RunEnded]:
     """The end of a run that was stopped before its next step could begin."""
     ended = RunEnded(folder.name, pointed_step(folder, "last") or 0, "stopped", None, 0.0)
     yield ended

@@ -5,7 +5,6 @@ the losses differ from those of the whole batch in rounding.
 """
 
 import traceback
-from collections.abc import Generator
 
 import torch
 
@@ -14,7 +13,7 @@ from core.config.model import ModelConfig
 from core.config.run import RunConfig
 from core.config.training import TrainingConfig
 from core.errors.runs import OutOfMemoryError
-from core.events.base import Event, Notice
+from core.events.base import Notice, Task
 from core.model.memory import available_bytes, check_memory_to_train
 from core.model.requirements import bytes_to_train
 from core.planning.estimate import half, rows_at_once
@@ -25,9 +24,7 @@ MOST_FLOPS_AT_ONCE = 6e10  # half a second on two slow cores; for so many rows, 
 SAME_GRADIENT = "with the same gradient"
 
 
-def rows_that_fit(
-    config: RunConfig, dataset: Dataset, device: torch.device, rows: int
-) -> Generator[Event, None, int]:
+def rows_that_fit(config: RunConfig, dataset: Dataset, device: torch.device, rows: int) -> Task[int]:
     """`rows`, or half as many, or half of those: the most with which a training step can fit into the memory.
 
     Raises:

@@ -2,7 +2,7 @@
 
 import math
 import shutil
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 
@@ -23,7 +23,7 @@ from core.errors.runs import (
     RunFinishedError,
     TrainingDivergedError,
 )
-from core.events.base import Event, Notice
+from core.events.base import Notice, Task
 from core.model.block import Block
 from core.model.transformer import Transformer
 from core.planning.estimate import count_snapshots, snapshot_bytes, snapshot_cost
@@ -58,7 +58,7 @@ def open_session(
     stop: StopToken,
     group: ProcessGroup = ONE_PROCESS,
     resume_at: int | None = None,
-) -> Generator[Event, None, Session | None]:
+) -> Task[Session | None]:
     """Put a run together, from its last checkpoint where it has one.
 
     Args:
@@ -141,7 +141,7 @@ def _begun(
     device: torch.device,
     group: ProcessGroup,
     stop: StopToken,
-) -> Generator[Event, None, Session | None]:
+) -> Task[Session | None]:
     """A run before its first step, on this device."""
     tokenizer = load_tokenizer(folder.tokenizer)
     plan = new_plan(config, dataset, Progress())
@@ -175,7 +175,7 @@ def _computes_as_before(
     )
 
 
-def _try_first_batch(session: Session, stop: StopToken) -> Generator[Event, None, None]:
+def _try_first_batch(session: Session, stop: StopToken) -> Task[None]:
     """Compute the loss and gradient of the first batch, in smaller parts where it does not fit, and change nothing.
 
     So what would fail fails before the run begins.
@@ -245,7 +245,7 @@ def _restored(
     group: ProcessGroup,
     stop: StopToken,
     resume_at: int | None,
-) -> Generator[Event, None, Session | None]:
+) -> Task[Session | None]:
     """The run as a checkpoint left it, on this device."""
     loaded = load_model(folder, "last" if resume_at is None else str(resume_at), stop)
     state = loaded.state

@@ -9,7 +9,7 @@ from contextlib import closing
 
 from core.control import StopToken
 from core.errors.runs import OutOfMemoryError, TrainingDivergedError
-from core.events.base import Event, Notice
+from core.events.base import Notice, Task
 from core.events.runs import Evaluated, RunEnded, RunPrepared, StepDone
 from core.planning.horizon import windows_per_step
 from core.runs.checkpoint import drop_snapshots_after
@@ -25,7 +25,7 @@ from core.training.evaluation import evaluate
 from core.training.loop import train
 
 
-def run_session(session: Session, stop: StopToken) -> Generator[Event, None, None]:
+def run_session(session: Session, stop: StopToken) -> Task[None]:
     """Train to the plan's end, until early stopping ends the run, or until `stop` is set; `RunEnded` comes last.
 
     A checkpoint follows every evaluation, and the step at which a run is stopped; a snapshot comes before both, where one
@@ -37,9 +37,7 @@ def run_session(session: Session, stop: StopToken) -> Generator[Event, None, Non
         yield from _steps_and_looks(session, stop, look_at_load)
 
 
-def _steps_and_looks(
-    session: Session, stop: StopToken, look_at_load: Callable[[], None]
-) -> Generator[Event, None, None]:
+def _steps_and_looks(session: Session, stop: StopToken, look_at_load: Callable[[], None]) -> Task[None]:
     started = stop.clock()
     yield _prepared(session)
     if session.group.is_main:
@@ -120,7 +118,7 @@ def _snapshot_is_due(session: Session) -> bool:
     return bool(interval) and session.progress.step % interval == 0 and session.group.is_main
 
 
-def _snapshot_of_the_start(session: Session) -> Generator[Event, None, None]:
+def _snapshot_of_the_start(session: Session) -> Task[None]:
     """What snapshots there are where a run begins or goes on: none of a step that it has not taken, and that of its step."""
     if session.group.is_main:
         drop_snapshots_after(session.folder, session.progress.step)
@@ -136,7 +134,7 @@ def evaluation_was_missed(session: Session) -> bool:
     return _evaluation_is_due(session) and read_state(session.folder.checkpoint(step)).val_loss is None
 
 
-def _look_and_save(session: Session, stop: StopToken) -> Generator[Event, None, bool]:
+def _look_and_save(session: Session, stop: StopToken) -> Task[bool]:
     """Evaluate, sample and save; where `stop` cuts that off, save alone.
 
     Returns:
@@ -158,7 +156,7 @@ def _look_and_save(session: Session, stop: StopToken) -> Generator[Event, None, 
     return True
 
 
-def _save_unevaluated(session: Session) -> Generator[Event, None, None]:
+def _save_unevaluated(session: Session) -> Task[None]:
     """Save a step that was not evaluated. It is the best there is where no trained step was."""
     if session.best_val_loss is None or session.best_step == 0:
         session.best_val_loss, session.best_step = None, session.progress.step

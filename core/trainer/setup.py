@@ -1,6 +1,6 @@
 """What a run needs before it can train: its data set, its folder and the lock on it."""
 
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 from filelock import FileLock, Timeout
@@ -13,7 +13,7 @@ from core.datasets.build_dataset import build_dataset
 from core.disk.files import raising_disk_errors, write_whole
 from core.errors.base import CorpusTooSmallError
 from core.errors.runs import RunBusyError
-from core.events.base import Event, Notice
+from core.events.base import Notice, Task
 from core.planning.plan_warnings import data_warnings
 from core.runs.folder import RunFolder, Workspace
 from core.runs.repair import remove_stub
@@ -25,7 +25,7 @@ LOOK_SECONDS = 0.3  # somebody may hold a run's lock for a moment, to see whethe
 
 def build_run_dataset(
     workspace: Workspace, config: RunConfig, stop: StopToken, tokenizer_file: bytes = b""
-) -> Generator[Event, None, Dataset | None]:
+) -> Task[Dataset | None]:
     """The data set of the library as it is now; None where `stop` was set before it stood.
 
     Args:

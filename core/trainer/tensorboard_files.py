@@ -1,14 +1,13 @@
 """A run's figures as files for TensorBoard, beside its journal; they need the package tensorboard."""
 
 import importlib.util
-from collections.abc import Generator
 from contextlib import closing
 from typing import TYPE_CHECKING
 
 from core.config.run import RunConfig
 from core.disk.files import raising_disk_errors
 from core.errors.runs import TensorBoardMissingError
-from core.events.base import Event
+from core.events.base import Event, Task
 from core.events.runs import Evaluated, SampleWritten, StepDone
 from core.runs.folder import RunFolder
 from core.wording import printable
@@ -35,9 +34,7 @@ def is_installed() -> bool:
     return importlib.util.find_spec(PACKAGE) is not None
 
 
-def with_tensorboard(
-    events: Generator[Event, None, None], folder: RunFolder, step: int
-) -> Generator[Event, None, None]:
+def with_tensorboard(events: Task[None], folder: RunFolder, step: int) -> Task[None]:
     """The events as they are, each written for TensorBoard before it is passed on.
 
     Args:

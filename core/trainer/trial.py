@@ -3,7 +3,7 @@
 import shutil
 import statistics
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,7 @@ from torch import Tensor
 from core.config.training import TrainingConfig
 from core.control import StopRequested, StopToken
 from core.disk.files import raising_disk_errors
-from core.events.base import Event, Notice
+from core.events.base import Notice, Task
 from core.events.runs import CheckpointSaved, Evaluated
 from core.generation.decoding import decode
 from core.planning.estimate import evaluation_batches
@@ -41,7 +41,7 @@ FEW_PASSES = 4  # of a step's; the others are taken to last as long
 FEW_TOKENS = 8  # the same for a sample
 
 
-def plan_for_minutes(session: "Session", stop: StopToken) -> Generator[Event, None, Plan | None]:
+def plan_for_minutes(session: "Session", stop: StopToken) -> Task[Plan | None]:
     """The plan of a run whose horizon is minutes; None where `stop` was set before it was known what a step takes."""
     costs = yield from session.in_memory(lambda: time_run(session, stop))
     if costs is None:

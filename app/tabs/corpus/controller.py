@@ -1,7 +1,7 @@
 """Between the Corpus tab and imports: asks become imports in a job, and their events become rows."""
 
 from collections import deque
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -28,7 +28,7 @@ from core.config.corpus import CleaningConfig, ImportConfig
 from core.config.setting import Config
 from core.corpus.imports import Interrupted
 from core.errors.base import UserFacingError
-from core.events.base import Event, Notice
+from core.events.base import Event, Notice, Task
 from core.events.documents import FilesQueued, ImportFinished
 from core.tasks.corpus.change_library import forget_interrupted
 from core.tasks.corpus.import_files import continue_import, import_files
@@ -39,7 +39,7 @@ from core.wording import counted
 
 QUEUE = "corpus"
 
-Imports: TypeAlias = Callable[..., Generator[Event, None, ImportFinished]]
+Imports: TypeAlias = Callable[..., Task[ImportFinished]]
 PORTION = 1_500  # rows that come or change in one frame
 REST_MS = 15  # for painting, and for whatever the user does
 

@@ -1,7 +1,7 @@
 """Hands files to the programs that they belong to; of those that are programs themselves it asks first."""
 
 import sys
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -14,7 +14,7 @@ from app.tabs.corpus.library_controller import LibraryController
 from app.tabs.corpus.tab import CorpusTab
 from app.widgets.label import MessageBox, spelled_out
 from core.control import StopToken
-from core.events.base import Event
+from core.events.base import Task
 
 PROGRAM, SCRIPT, INSTALLER = "a program", "a script", "an installer"
 SHORTCUT, MACROS = "a shortcut, which can start any program", "a document with macros"
@@ -129,9 +129,7 @@ class OpeningController(QObject):
         hand_over(folders or ())
 
 
-def look_at_files(
-    ledger_paths: Sequence[str], stop: StopToken
-) -> Generator[Event, None, tuple[list[Path], list[RiskyFile]]]:
+def look_at_files(ledger_paths: Sequence[str], stop: StopToken) -> Task[tuple[list[Path], list[RiskyFile]]]:
     """The files to open, each once, and those of them that may run something."""
     stop.raise_if_asked()
     yield from ()
@@ -139,7 +137,7 @@ def look_at_files(
     return files, risky_files(files)
 
 
-def find_folders(ledger_paths: Sequence[str], stop: StopToken) -> Generator[Event, None, list[Path]]:
+def find_folders(ledger_paths: Sequence[str], stop: StopToken) -> Task[list[Path]]:
     """The folders that files lie in."""
     stop.raise_if_asked()
     yield from ()

@@ -31,7 +31,7 @@ from core.control import StopToken
 from core.corpus.passages import CorpusTotals
 from core.errors.base import UsageError, UserFacingError
 from core.errors.runs import QueuedAlreadyError
-from core.events.base import Event
+from core.events.base import Event, Task
 from core.events.runs import CheckpointSaved, RunEnded
 from core.runs.catalog import Catalog
 from core.tasks.corpus.look_at_library import count_corpus
@@ -394,13 +394,11 @@ class TrainController(TabController):
         ways.cleaning_changed.connect(self._tab.show_cleaning)
 
 
-def _of_filter(
-    documents: CorpusConfig, count: Generator[Event, None, CorpusTotals]
-) -> Generator[Event, None, tuple[CorpusConfig, CorpusTotals]]:
+def _of_filter(documents: CorpusConfig, count: Task[CorpusTotals]) -> Task[tuple[CorpusConfig, CorpusTotals]]:
     return documents, (yield from count)
 
 
-def _read(catalog: Catalog, name: str, stop: StopToken) -> Generator[Event, None, None]:
+def _read(catalog: Catalog, name: str, stop: StopToken) -> Task[None]:
     """What a run reported so far."""
     for event in catalog.events(name):
         if stop.asked:

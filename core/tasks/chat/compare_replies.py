@@ -3,13 +3,13 @@
 import math
 import random
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from core.config.sampling import LARGEST_SEED, SamplingConfig
 from core.control import Returning, StopRequested, StopToken
 from core.errors.runs import ModelTooLargeError, NoCheckpointError, raising_memory_errors
-from core.events.base import Event, Notice
+from core.events.base import Notice, Task
 from core.events.comparison import (
     CheckpointReplied,
     SideEnded,
@@ -24,7 +24,7 @@ from core.metrics import perplexity
 from core.runs.catalog import Catalog, has_conversations
 from core.runs.folder import Workspace
 from core.runs.pointers import find_checkpoint, saved_steps
-from core.tasks.chat.reply import Stream, complete, reply
+from core.tasks.chat.reply import complete, reply
 from core.tasks.models.open_model import OpenModel, open_model
 from core.tasks.models.run_checkpoints import SKIPPED, RunCheckpoints, open_step
 from core.tasks.models.score_text import have_one_vocabulary
@@ -80,7 +80,7 @@ def compare_replies(
     prompt: ComparedPrompt,
     stop: StopToken,
     window: OpenModel | None = None,
-) -> Generator[Event, None, list[SideEnded]]:
+) -> Task[list[SideEnded]]:
     """Let two models go on with one prompt, token by token in turns, and measure how each foretells the other.
 
     Args:
@@ -121,7 +121,7 @@ def compare_replies(
 
 def reply_at_step(
     checkpoints: RunCheckpoints, step: int, prompt: ComparedPrompt, stop: StopToken
-) -> Generator[Event, None, CheckpointReplied | None]:
+) -> Task[CheckpointReplied | None]:
     """What one checkpoint of a run writes; its tokens come as they are written, and last the whole.
 
     Returns:
@@ -157,7 +157,7 @@ def reply_at_step(
 
 def replies_at_checkpoints(
     checkpoints: RunCheckpoints, prompt: ComparedPrompt, stop: StopToken
-) -> Generator[Event, None, list[CheckpointReplied]]:
+) -> Task[list[CheckpointReplied]]:
     """What every checkpoint of a run writes, the oldest first; one that has gone or is damaged is left out with a notice.
 
     Raises:
@@ -186,14 +186,14 @@ class _SideWriter:
         self.side, self.model = side, model
         self.ended: SideEnded | None = None
         self.ids: list[int] = []
-        self._stream: Stream = (
+        self._stream: Task[ReplyEnded] = (
             reply(model, [("user", prompt.text)], prompt.sampling, stop, details=True)
             if prompt.answers
             else complete(model, prompt.text, prompt.sampling, stop, details=True)
         )
         self._seconds = self._first_token_seconds = self._nats = 0.0
 
-    def take(self) -> Generator[Event, None, None]:
+    def take(self) -> Task[None]:
         """The next token, with whatever comes before it; or the end."""
         while self.ended is None:
             started = time.perf_counter()
@@ -241,7 +241,7 @@ def _open_all(
     prompt: ComparedPrompt,
     stop: StopToken,
     window: OpenModel | None,
-) -> Generator[Event, None, list[OpenModel]]:
+) -> Task[list[OpenModel]]:
     """The models of the sides; what is open of others is let go before any is opened."""
     keys = [_key(models.workspace, side) for side in sides]
     models.opened = {key: model for key, model in models.opened.items() if key in keys}
@@ -288,9 +288,7 @@ def _model_at(checkpoints: RunCheckpoints, step: int, prompt: ComparedPrompt, st
     )
 
 
-def _scores(
-    writers: Sequence[_SideWriter], prompt: ComparedPrompt, stop: StopToken
-) -> Generator[Event, None, None]:
+def _scores(writers: Sequence[_SideWriter], prompt: ComparedPrompt, stop: StopToken) -> Task[None]:
     """How each model foretells what the other one wrote."""
     for writer, other in zip(writers, reversed(writers), strict=True):
         assert other.ended is not None

@@ -4,7 +4,7 @@ A database that is damaged is set aside and what can be read of it taken over, w
 request is answered from the new one.
 """
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -16,7 +16,7 @@ from core.conversations.set_aside import file_identity, finish_setting_aside, se
 from core.conversations.store import ConversationStore
 from core.disk.files import write_anywhere
 from core.errors.base import DamagedConversationsError
-from core.events.base import Event, Notice
+from core.events.base import Notice, Task
 from core.runs.folder import Workspace
 
 Answer = TypeVar("Answer")
@@ -24,7 +24,7 @@ Answer = TypeVar("Answer")
 
 def list_conversations(
     workspace: Workspace, search: str, stop: StopToken, deleted: bool = False
-) -> Generator[Event, None, list[Summary]]:
+) -> Task[list[Summary]]:
     """The conversations, or those in which all words of `search` were said; see `ConversationStore.summaries`.
 
     Raises:
@@ -34,9 +34,7 @@ def list_conversations(
     return (yield from _with_store(workspace, lambda store: store.summaries(search, deleted), True))
 
 
-def load_conversation(
-    workspace: Workspace, conversation_id: str, stop: StopToken
-) -> Generator[Event, None, Conversation]:
+def load_conversation(workspace: Workspace, conversation_id: str, stop: StopToken) -> Task[Conversation]:
     """A conversation with all its messages.
 
     Raises:
@@ -46,9 +44,7 @@ def load_conversation(
     return (yield from _with_store(workspace, lambda store: store.load(conversation_id), True))
 
 
-def find_conversation(
-    workspace: Workspace, prefix: str, stop: StopToken, deleted: bool = False
-) -> Generator[Event, None, str]:
+def find_conversation(workspace: Workspace, prefix: str, stop: StopToken, deleted: bool = False) -> Task[str]:
     """The id of the conversation whose id begins so.
 
     Raises:
@@ -58,9 +54,7 @@ def find_conversation(
     return (yield from _with_store(workspace, lambda store: store.find(prefix, deleted), True))
 
 
-def keep_conversation(
-    workspace: Workspace, conversation: Conversation, stop: StopToken
-) -> Generator[Event, None, str]:
+def keep_conversation(workspace: Workspace, conversation: Conversation, stop: StopToken) -> Task[str]:
     """Keep what is new in a conversation, however much that is: what an earlier call failed to write, too.
 
     Args:
@@ -77,18 +71,14 @@ def keep_conversation(
     return conversation.id
 
 
-def rename_conversation(
-    workspace: Workspace, conversation_id: str, title: str, stop: StopToken
-) -> Generator[Event, None, str]:
+def rename_conversation(workspace: Workspace, conversation_id: str, title: str, stop: StopToken) -> Task[str]:
     """Call a conversation so; an empty title calls it after its first message again. Returns its id."""
     del stop
     yield from _with_store(workspace, lambda store: store.rename(conversation_id, title))
     return conversation_id
 
 
-def pin_conversation(
-    workspace: Workspace, conversation_id: str, pinned: bool, stop: StopToken
-) -> Generator[Event, None, str]:
+def pin_conversation(workspace: Workspace, conversation_id: str, pinned: bool, stop: StopToken) -> Task[str]:
     """Put a conversation above the others, or back among them. Returns its id."""
     del stop
     yield from _with_store(workspace, lambda store: store.pin(conversation_id, pinned))
@@ -97,7 +87,7 @@ def pin_conversation(
 
 def delete_conversations(
     workspace: Workspace, conversation_ids: Sequence[str], stop: StopToken
-) -> Generator[Event, None, list[str]]:
+) -> Task[list[str]]:
     """Delete conversations; they can be restored for 30 days. Returns their ids."""
     del stop
     yield from _with_store(workspace, lambda store: store.delete(conversation_ids))
@@ -106,7 +96,7 @@ def delete_conversations(
 
 def restore_conversations(
     workspace: Workspace, conversation_ids: Sequence[str], stop: StopToken
-) -> Generator[Event, None, list[str]]:
+) -> Task[list[str]]:
     """Bring deleted conversations back as they were. Returns their ids."""
     del stop
     yield from _with_store(workspace, lambda store: store.restore(conversation_ids))
@@ -115,7 +105,7 @@ def restore_conversations(
 
 def export_conversation(
     workspace: Workspace, conversation_id: str, path: Path, stop: StopToken
-) -> Generator[Event, None, Path]:
+) -> Task[Path]:
     """Write a conversation into a file: as JSON, all of it, where its name ends so; else the branch in front as Markdown.
 
     Raises:
@@ -128,9 +118,7 @@ def export_conversation(
     return path
 
 
-def import_conversations(
-    workspace: Workspace, path: Path, stop: StopToken
-) -> Generator[Event, None, list[str]]:
+def import_conversations(workspace: Workspace, path: Path, stop: StopToken) -> Task[list[str]]:
     """Add the conversations of an exported JSON file, under new ids where theirs are taken. Returns their ids.
 
     Raises:
@@ -143,7 +131,7 @@ def import_conversations(
 
 def _with_store(
     workspace: Workspace, ask: Callable[[ConversationStore], Answer], for_reading: bool = False
-) -> Generator[Event, None, Answer]:
+) -> Task[Answer]:
     path = workspace.conversations
     if notice := finish_setting_aside(path):
         yield Notice(notice)

@@ -1,11 +1,9 @@
 """Asks a model the sample corpus's held-out questions, and counts how many it answers word for word."""
 
-from collections.abc import Generator
-
 from core.config.sampling import SamplingConfig
 from core.control import StopToken
 from core.errors.base import SampleMissingError
-from core.events.base import Event
+from core.events.base import Task
 from core.events.replies import ReplyEnded
 from core.events.scoring import QuestionAnswered, SampleEvaluated
 from core.runs.folder import Workspace
@@ -18,7 +16,7 @@ GREEDY = SamplingConfig(temperature=0, top_k=0, top_p=1, max_new_tokens=40)
 
 def evaluate_sample(
     workspace: Workspace, name: str, checkpoint: str, stop: StopToken
-) -> Generator[Event, None, SampleEvaluated]:
+) -> Task[SampleEvaluated]:
     """Put each held-out question to the run `name` in a conversation of its own, taking the likeliest reply.
 
     Many are answered at once. Stops between two tokens when asked; what is returned then counts the questions

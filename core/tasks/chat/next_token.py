@@ -1,6 +1,6 @@
 """The request "what may come next": the scores after a text or a conversation, and what the sampler makes of them."""
 
-from collections.abc import Generator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from core.config.sampling import SamplingConfig
 from core.control import StopToken
-from core.events.base import Event
+from core.events.base import Task
 from core.tasks.chat.reply import Messages
 from core.tasks.models.open_model import OpenModel
 
@@ -62,7 +62,7 @@ def next_token(
     sampling: SamplingConfig,
     stop: StopToken,
     written: Sequence[int] = (),
-) -> Generator[Event, None, NextToken | None]:
+) -> Task[NextToken | None]:
     """Read what stands in front, with the weights that the model has now, and score what comes next.
 
     Args:

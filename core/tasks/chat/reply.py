@@ -1,20 +1,18 @@
 """The requests "go on with this text" and "answer me": a model's words as a stream of events."""
 
-from collections.abc import Generator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from core.config.sampling import SamplingConfig
 from core.control import StopToken
 from core.conversations.packed_tokens import first_of
-from core.events.base import Event
+from core.events.base import Task
 from core.events.replies import PromptRead, ReplyEnded, TokenDetails
 from core.tasks.models.open_model import OpenModel, with_weights
 
 if TYPE_CHECKING:
     from core.runs.loading import LoadedModel
 
-Stream = Generator[Event, None, ReplyEnded]
-Batch = Generator[Event, None, list[ReplyEnded]]
 Prompt = tuple[list[int], tuple[str, ...]]  # its tokens, and what of it the vocabulary lacks
 # roles ("system" for the first, "user" or "assistant") and contents, oldest first, the last from the user
 Messages = Sequence[tuple[str, str]]
@@ -29,7 +27,7 @@ def complete(
     stop: StopToken,
     written: Sequence[int] = (),
     details: bool = False,
-) -> Stream:
+) -> Task[ReplyEnded]:
     """Continue `text`, which can be empty; `written` and `details` are as for `reply`."""
     prompt = _completion(model, text, sampling)
     return (yield from _write(model, prompt, [], sampling, stop, written, details))
@@ -42,7 +40,7 @@ def reply(
     stop: StopToken,
     written: Sequence[int] = (),
     details: bool = False,
-) -> Stream:
+) -> Task[ReplyEnded]:
     """Answer the last message of a conversation. What of it was read for the last reply is not read again.
 
     Args:
@@ -66,7 +64,7 @@ def _write(
     stop: StopToken,
     written: Sequence[int],
     details: bool,
-) -> Stream:
+) -> Task[ReplyEnded]:
     """What both come to, with the weights that the settings name."""
     from core.generation.writing import write
 
@@ -99,7 +97,7 @@ def text_of(model: OpenModel, token_ids: Sequence[int], *, continues_text: bool 
 
 def samples(
     model: OpenModel, prompt: str, sampling: SamplingConfig, count: int, stop: StopToken, *, answers: bool
-) -> Batch:
+) -> Task[list[ReplyEnded]]:
     """Answer or continue one prompt `count` times, all at once; their seeds follow one another.
 
     Args:
@@ -113,7 +111,7 @@ def samples(
 
 def reply_to_each(
     model: OpenModel, conversations: Sequence[Messages], sampling: SamplingConfig, stop: StopToken
-) -> Batch:
+) -> Task[list[ReplyEnded]]:
     """Answer the last message of each conversation, many at once. Replies come in the order in which they end."""
     loaded = yield from with_weights(model, sampling.weights)
     prompts = [_dialogue(model, messages)[0] for messages in conversations]
@@ -127,7 +125,7 @@ def seeded(sampling: SamplingConfig, count: int) -> list[SamplingConfig]:
 
 def _in_batches(
     loaded: "LoadedModel", prompts: Sequence[list[int]], configs: Sequence[SamplingConfig], stop: StopToken
-) -> Batch:
+) -> Task[list[ReplyEnded]]:
     from core.generation.writing import write_batches
 
     return (yield from write_batches(loaded.model, loaded.tokenizer, prompts, configs, stop))

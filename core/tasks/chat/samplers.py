@@ -1,46 +1,46 @@
 """The requests that concern named sampling settings. Each gives all that there are then."""
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 from core.config.sampling import SamplingConfig
 from core.control import StopToken
 from core.disk.files import write_whole
-from core.events.base import Event
+from core.events.base import Task
 from core.runs import samplers
 from core.runs.folder import Workspace
 from core.runs.samplers import Samplers
 
-Stream = Generator[Event, None, Samplers]
 
-
-def list_samplers(workspace: Workspace, stop: StopToken) -> Stream:
+def list_samplers(workspace: Workspace, stop: StopToken) -> Task[Samplers]:
     """Read them anew."""
     return _after(workspace, stop)
 
 
-def save_sampler(workspace: Workspace, name: str, sampling: SamplingConfig, stop: StopToken) -> Stream:
+def save_sampler(
+    workspace: Workspace, name: str, sampling: SamplingConfig, stop: StopToken
+) -> Task[Samplers]:
     """Keep settings under a name."""
     return _after(workspace, stop, partial(samplers.save_sampler, workspace.samplers, name, sampling))
 
 
-def rename_sampler(workspace: Workspace, name: str, new: str, stop: StopToken) -> Stream:
+def rename_sampler(workspace: Workspace, name: str, new: str, stop: StopToken) -> Task[Samplers]:
     """Give one of the user's own another name."""
     return _after(workspace, stop, partial(samplers.rename_sampler, workspace.samplers, name, new))
 
 
-def delete_sampler(workspace: Workspace, name: str, stop: StopToken) -> Stream:
+def delete_sampler(workspace: Workspace, name: str, stop: StopToken) -> Task[Samplers]:
     """Delete one of the user's own."""
     return _after(workspace, stop, partial(samplers.delete_sampler, workspace.samplers, name))
 
 
-def import_sampler(workspace: Workspace, path: Path, stop: StopToken) -> Stream:
+def import_sampler(workspace: Workspace, path: Path, stop: StopToken) -> Task[Samplers]:
     """Take a file in, under its name or one beside it."""
     return _after(workspace, stop, partial(samplers.import_sampler, workspace.samplers, path))
 
 
-def export_sampler(workspace: Workspace, name: str, path: Path, stop: StopToken) -> Stream:
+def export_sampler(workspace: Workspace, name: str, path: Path, stop: StopToken) -> Task[Samplers]:
     """Write one into a file of the user's choice."""
     return _after(workspace, stop, lambda: write_whole(path, _named(workspace, name)))
 
@@ -49,7 +49,9 @@ def _named(workspace: Workspace, name: str) -> str:
     return samplers.read_samplers(workspace.samplers).named(name).as_toml()
 
 
-def _after(workspace: Workspace, stop: StopToken, change: Callable[[], object] | None = None) -> Stream:
+def _after(
+    workspace: Workspace, stop: StopToken, change: Callable[[], object] | None = None
+) -> Task[Samplers]:
     del stop  # each is over in a moment
     yield from ()
     if change is not None:

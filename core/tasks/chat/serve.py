@@ -1,14 +1,13 @@
 """The request "serve": a model that answers over HTTP, as OpenAI's interface does, until it is told to stop."""
 
 import time
-from collections.abc import Generator
 from typing import TYPE_CHECKING
 
 from core.config.sampling import WeightsFormat
 from core.config.server import ServerConfig
 from core.control import StopToken
 from core.errors.serving import ServerFailedError, ServerPackagesMissingError
-from core.events.base import Event
+from core.events.base import Task
 from core.events.serving import ServerEnded, ServerStarted
 from core.runs.folder import Workspace
 from core.tasks.models.open_model import OpenModel, open_model
@@ -18,8 +17,6 @@ if TYPE_CHECKING:
 
     from core.serving.served_model import ServedModel
 
-Stream = Generator[Event, None, None]
-
 
 def serve(
     workspace: Workspace,
@@ -28,7 +25,7 @@ def serve(
     config: ServerConfig,
     stop: StopToken,
     weights: WeightsFormat | None = None,
-) -> Stream:
+) -> Task[None]:
     """Open a model as `open_model` does, and serve it. Whether it can listen is found out before that.
 
     Raises:
@@ -42,7 +39,7 @@ def serve(
         yield from _answer(model, config, listener, stop)
 
 
-def _answer(model: OpenModel, config: ServerConfig, listener: "socket", stop: StopToken) -> Stream:
+def _answer(model: OpenModel, config: ServerConfig, listener: "socket", stop: StopToken) -> Task[None]:
     from queue import SimpleQueue
 
     from core.generation.engine import Engine

@@ -1,19 +1,19 @@
 """The requests to change what the library holds. Each is one transaction, and returns what it changed."""
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from core.control import StopToken
 from core.corpus.library import Library
 from core.corpus.missing import Missing
 from core.corpus.rows import DocumentRow
-from core.events.base import Event
+from core.events.base import Task
 from core.runs.folder import Workspace
 from core.tasks.corpus.import_files import forget_import
 
 
 def set_included(
     workspace: Workspace, document_ids: Sequence[int], included: bool, stop: StopToken
-) -> Generator[Event, None, list[int]]:
+) -> Task[list[int]]:
     """Take documents into the corpus, or leave them out.
 
     Raises:
@@ -31,7 +31,7 @@ def change_tags(
     added: Mapping[str, Sequence[int]],
     removed: Mapping[str, Sequence[int]],
     stop: StopToken,
-) -> Generator[Event, None, list[DocumentRow]]:
+) -> Task[list[DocumentRow]]:
     """Give tags to documents, and take tags away, by the tag's name.
 
     Returns:
@@ -48,9 +48,7 @@ def change_tags(
         return library.rows_of(sorted(changed))
 
 
-def remove_documents(
-    workspace: Workspace, document_ids: Sequence[int], stop: StopToken
-) -> Generator[Event, None, list[int]]:
+def remove_documents(workspace: Workspace, document_ids: Sequence[int], stop: StopToken) -> Task[list[int]]:
     """Take documents out of the library, until they are restored or purged."""
     del stop
     yield from ()
@@ -59,9 +57,7 @@ def remove_documents(
     return list(document_ids)
 
 
-def restore_documents(
-    workspace: Workspace, document_ids: Sequence[int], stop: StopToken
-) -> Generator[Event, None, list[int]]:
+def restore_documents(workspace: Workspace, document_ids: Sequence[int], stop: StopToken) -> Task[list[int]]:
     """Bring removed documents back as they were."""
     del stop
     yield from ()
@@ -70,9 +66,7 @@ def restore_documents(
     return list(document_ids)
 
 
-def mark_missing(
-    workspace: Workspace, paths: Sequence[str], stop: StopToken
-) -> Generator[Event, None, Missing]:
+def mark_missing(workspace: Workspace, paths: Sequence[str], stop: StopToken) -> Task[Missing]:
     """Note that files were deleted; what was read from them is kept."""
     del stop
     yield from ()
@@ -80,9 +74,7 @@ def mark_missing(
         return library.mark_missing(paths)
 
 
-def purge_removed(
-    workspace: Workspace, older_than_seconds: float, stop: StopToken
-) -> Generator[Event, None, int]:
+def purge_removed(workspace: Workspace, older_than_seconds: float, stop: StopToken) -> Task[int]:
     """Forget for good the documents that were removed so long ago or longer, and return how many."""
     del stop
     yield from ()
@@ -90,7 +82,7 @@ def purge_removed(
         return library.purge_removed(older_than_seconds)
 
 
-def find_near_duplicates(workspace: Workspace, stop: StopToken) -> Generator[Event, None, list[int]]:
+def find_near_duplicates(workspace: Workspace, stop: StopToken) -> Task[list[int]]:
     """The included documents that nearly repeat another included one, compared anew, or as they were where stopped."""
     yield from ()
     with Library(workspace.library) as library:
@@ -98,7 +90,7 @@ def find_near_duplicates(workspace: Workspace, stop: StopToken) -> Generator[Eve
         return library.near_duplicates()
 
 
-def forget_interrupted(workspace: Workspace, stop: StopToken) -> Generator[Event, None, None]:
+def forget_interrupted(workspace: Workspace, stop: StopToken) -> Task[None]:
     """Give up the rest of an import that was interrupted."""
     del stop
     yield from ()

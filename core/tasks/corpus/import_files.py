@@ -3,7 +3,7 @@
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -20,7 +20,7 @@ from core.documents.folders import FoundFile, find_files, ledger_path
 from core.documents.isolation import ReaderPool
 from core.documents.left_out import LeftOut
 from core.errors.base import NothingInterruptedError, OnlyOwnFilesError
-from core.events.base import Event, Notice
+from core.events.base import Notice, Task
 from core.events.document_state import WITH_TEXT, DocumentState
 from core.events.documents import (
     FileImported,
@@ -37,8 +37,6 @@ MOST_READERS = 32  # Windows waits for 63 pipes at most, and each reader may tak
 OWN_FILES_LEFT_OUT = Notice("The workspace's own files are left out.")
 LOOK_SECONDS = 2.0  # between two looks whether the library still stands where it stood
 
-Stream = Generator[Event, None, ImportFinished]
-
 
 def import_files(
     paths: Sequence[Path],
@@ -46,7 +44,7 @@ def import_files(
     workspace: Workspace,
     stop: StopToken,
     again: bool = False,
-) -> Stream:
+) -> Task[ImportFinished]:
     """Read files, and everything in folders and archives, into the workspace's library.
 
     The workspace's own files are left out, but for those of the sample corpus where they are named.
@@ -105,7 +103,7 @@ def interrupted_import(workspace: Workspace) -> Interrupted | None:
     return None
 
 
-def continue_import(workspace: Workspace, password: str, stop: StopToken) -> Stream:
+def continue_import(workspace: Workspace, password: str, stop: StopToken) -> Task[ImportFinished]:
     """Go on with an import that was killed, as it was begun: the files that had not come to their end.
 
     Where all had, what comes after the files is done.
@@ -149,7 +147,7 @@ def _run(
     files: Sequence[FoundFile],
     stop: StopToken,
     again: bool,
-) -> Stream:
+) -> Task[ImportFinished]:
     started = time.monotonic()
     yield ImportStarted(len(files), sum(file.bytes for file in files))
     yield from queued_events(files)

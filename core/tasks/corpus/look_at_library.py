@@ -18,7 +18,7 @@ from core.datasets.fill_index import fill_index
 from core.documents.document import PAGE_BREAK, PageConfidence
 from core.errors.base import UsageError, UserFacingError
 from core.errors.system import DiskFullError, ReadOnlyWorkspaceError
-from core.events.base import Event, Notice
+from core.events.base import Event, Notice, Task
 from core.events.documents import TextIndexed
 from core.runs.folder import Workspace
 from core.tasks.corpus.import_files import interrupted_import
@@ -100,9 +100,7 @@ def list_documents(workspace: Workspace, stop: StopToken) -> Generator[Documents
     return False
 
 
-def count_corpus(
-    workspace: Workspace, config: CorpusConfig, stop: StopToken
-) -> Generator[Event, None, CorpusTotals]:
+def count_corpus(workspace: Workspace, config: CorpusConfig, stop: StopToken) -> Task[CorpusTotals]:
     """What the included documents amount to, of those that a run with these settings takes.
 
     Raises:
@@ -114,9 +112,7 @@ def count_corpus(
         return library.totals(config)
 
 
-def look_at_filter(
-    workspace: Workspace, config: CorpusConfig, stop: StopToken
-) -> Generator[Event, None, FilterOverview]:
+def look_at_filter(workspace: Workspace, config: CorpusConfig, stop: StopToken) -> Task[FilterOverview]:
     """What a run with these settings takes of the library, and what its filter can choose among."""
     with Library(workspace.library) as library:
         yield from fill_index(library, config, stop)
@@ -127,7 +123,7 @@ def look_at_filter(
             return FilterOverview(everything, f"{error.message} {error.remedy}")
 
 
-def find_interrupted(workspace: Workspace, stop: StopToken) -> Generator[Event, None, Interrupted | None]:
+def find_interrupted(workspace: Workspace, stop: StopToken) -> Task[Interrupted | None]:
     """The import that was begun, never ended, and is not going on anywhere, if there is one."""
     del stop  # one question
     yield from ()
@@ -136,7 +132,7 @@ def find_interrupted(workspace: Workspace, stop: StopToken) -> Generator[Event, 
 
 def preview_document(
     workspace: Workspace, document_id: int, cleaning: CleaningConfig, query: str, stop: StopToken
-) -> Generator[Event, None, DocumentPreview | None]:
+) -> Task[DocumentPreview | None]:
     """The text of a document before and after cleaning, and where the words of `query` stand in it.
 
     Returns:
@@ -171,7 +167,7 @@ def preview_passage(
     start: int,
     passage: str,
     stop: StopToken,
-) -> Generator[Event, None, DocumentPreview | None]:
+) -> Task[DocumentPreview | None]:
     """The text of a document around a passage, which is the only hit in it.
 
     Args:
@@ -224,9 +220,7 @@ def _begin_of_part(read: str, passage: str, expected: int) -> int:
     return line_end + 1 if line_end >= 0 else begin
 
 
-def search_library(
-    workspace: Workspace, query: str, stop: StopToken
-) -> Generator[Event, None, list[SearchHit]]:
+def search_library(workspace: Workspace, query: str, stop: StopToken) -> Task[list[SearchHit]]:
     """The documents that hold the words, best first, also those that an import left unindexed when it was stopped.
 
     Where nothing can be written, or the disk is full, those are not found, and a `Notice` counts them.

@@ -1,6 +1,6 @@
 """Writes the sample corpus into the workspace and imports it like any other files."""
 
-from collections.abc import Generator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from core.config.corpus import ImportConfig
@@ -11,15 +11,13 @@ from core.disk.files import raising_disk_errors, write_whole
 from core.documents.document import Source
 from core.documents.folders import ledger_path
 from core.errors.system import absolute_path
-from core.events.base import Event
+from core.events.base import Task
 from core.events.documents import FileWritten, ImportFinished
 from core.runs.folder import Workspace
 from core.tasks.corpus.import_files import import_files
 
 
-def make_sample(
-    workspace: Workspace, config: ImportConfig, stop: StopToken
-) -> Generator[Event, None, ImportFinished]:
+def make_sample(workspace: Workspace, config: ImportConfig, stop: StopToken) -> Task[ImportFinished]:
     """Write the meadow's files into `workspace.sample`, then import them; a second time changes nothing.
 
     Yields `FileWritten` for each file, also for one that stood there already, then the events of the import.

@@ -1,6 +1,5 @@
 """What a user can choose about reading: the languages that OCR knows here, and the fields of a file that hold text."""
 
-from collections.abc import Generator
 from typing import cast
 
 from core.config.corpus import ImportConfig
@@ -9,12 +8,12 @@ from core.documents.folders import source_of
 from core.documents.isolation import ReaderPool
 from core.documents.ocr import installed_languages
 from core.documents.text_fields import TextField, list_text_fields
-from core.events.base import Event
+from core.events.base import Task
 
 POLL_SECONDS = 0.1  # how soon a stop is noticed
 
 
-def list_languages(stop: StopToken) -> Generator[Event, None, tuple[str, ...]]:
+def list_languages(stop: StopToken) -> Task[tuple[str, ...]]:
     """The languages that Tesseract has here.
 
     Raises:
@@ -25,9 +24,7 @@ def list_languages(stop: StopToken) -> Generator[Event, None, tuple[str, ...]]:
     return tuple(installed_languages())
 
 
-def list_fields(
-    path: str, config: ImportConfig, stop: StopToken
-) -> Generator[Event, None, tuple[TextField, ...]]:
+def list_fields(path: str, config: ImportConfig, stop: StopToken) -> Task[tuple[TextField, ...]]:
     """The fields or columns of a file of records in which there is text, each with an example.
 
     Args:

@@ -1,12 +1,11 @@
 """A folder kept in step with the library from the command line: imported once, then again wherever it changes."""
 
-from collections.abc import Generator
 from pathlib import Path
 
 from core.config.corpus import ImportConfig
 from core.control import StopToken
 from core.errors.system import WorkspaceGoneError
-from core.events.base import Event, Notice
+from core.events.base import Notice, Task
 from core.events.documents import FilesChanged, FilesMissing
 from core.runs.folder import Workspace
 from core.tasks.corpus.change_library import mark_missing
@@ -15,9 +14,7 @@ from core.tasks.corpus.watch_folder import files_there, watch_folder
 from core.wording import counted, noun_for
 
 
-def watch_and_import(
-    folder: Path, config: ImportConfig, workspace: Workspace, stop: StopToken
-) -> Generator[Event, None, None]:
+def watch_and_import(folder: Path, config: ImportConfig, workspace: Workspace, stop: StopToken) -> Task[None]:
     """Import what is new or changed in `folder`, now and from here on, until asked to stop.
 
     Raises:
@@ -37,7 +34,7 @@ def watch_and_import(
             yield from import_files(there, config, workspace, stop)
 
 
-def _mark_missing(workspace: Workspace, event: FilesMissing, stop: StopToken) -> Generator[Event, None, None]:
+def _mark_missing(workspace: Workspace, event: FilesMissing, stop: StopToken) -> Task[None]:
     missing = yield from mark_missing(workspace, event.paths, stop)
     if missing.kept:
         files = counted(len(missing.kept), "file")

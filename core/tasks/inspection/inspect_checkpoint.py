@@ -1,10 +1,9 @@
 """The request "show this view of that checkpoint": what the command line asks for at once, and the window bit by bit."""
 
-from collections.abc import Generator
 from dataclasses import dataclass, replace
 
 from core.control import Returning, StopToken
-from core.events.base import Event
+from core.events.base import Task
 from core.inspection.captured import MeasuredPass
 from core.inspection.inspected import Inspected
 from core.inspection.patch_map import PatchPart
@@ -41,7 +40,7 @@ class ViewRequest:
 
 def inspect_checkpoint(
     workspace: Workspace, name: str, checkpoint: str, request: ViewRequest, stop: StopToken
-) -> Generator[Event, None, Shown | None]:
+) -> Task[Shown | None]:
     """Open a checkpoint with the weights as they were saved, and compute what a view shows.
 
     Returns:
@@ -70,7 +69,7 @@ def inspect_checkpoint(
 
 def _history(
     workspace: Workspace, name: str, request: ViewRequest, stop: StopToken
-) -> Generator[Event, None, tuple[MeasuredPass, ...]]:
+) -> Task[tuple[MeasuredPass, ...]]:
     """What is measured at every checkpoint of the run, told in numbers alone."""
     phrase = replace(request.phrase, what=NEEDED)
     inspected = Returning(inspect_checkpoints(RunCheckpoints(workspace, name), phrase, stop))

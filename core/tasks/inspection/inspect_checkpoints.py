@@ -1,11 +1,11 @@
 """The request to look at one phrase through training: the checkpoints of a run, one after the other, in one model."""
 
-from collections.abc import Generator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from core.control import Returning, StopRequested, StopToken
 from core.errors.runs import NoCheckpointError, raising_memory_errors
-from core.events.base import Event, Notice
+from core.events.base import Event, Notice, Task
 from core.inspection.captured import MeasuredPass
 from core.inspection.inspected import Inspected
 from core.inspection.quantities import measure
@@ -30,7 +30,7 @@ class CheckpointInspected(Event):
 
 def inspect_step(
     checkpoints: RunCheckpoints, step: int, request: InspectRequest, stop: StopToken
-) -> Generator[Event, None, Inspected | None]:
+) -> Task[Inspected | None]:
     """A phrase at one checkpoint.
 
     Returns:
@@ -50,7 +50,7 @@ def inspect_step(
 
 def inspect_checkpoints(
     checkpoints: RunCheckpoints, request: InspectRequest, stop: StopToken, steps: Sequence[int] = ()
-) -> Generator[Event, None, tuple[MeasuredPass, ...]]:
+) -> Task[tuple[MeasuredPass, ...]]:
     """A phrase at every checkpoint, each told when it is there; nothing of them is kept here but what is measured.
 
     A checkpoint that has gone since, is damaged or of another shape is left out with a notice. Ends early where `stop`

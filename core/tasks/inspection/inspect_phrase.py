@@ -1,13 +1,12 @@
 """The request "look inside": what an open model computes for a phrase, as numbers."""
 
-from collections.abc import Generator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from core.control import Returning, StopRequested, StopToken
 from core.errors.base import UserFacingError
 from core.errors.runs import raising_memory_errors
-from core.events.base import Event
+from core.events.base import Event, Task
 from core.inspection.captured import EVERYTHING, What
 from core.inspection.changes import NO_CHANGES, Changes
 from core.inspection.inspected import Inspected
@@ -53,9 +52,7 @@ class InspectRequest:
     changes: Changes = field(default=NO_CHANGES)
 
 
-def inspect_phrase(
-    model: OpenModel, request: InspectRequest, stop: StopToken
-) -> Generator[Event, None, Inspected | None]:
+def inspect_phrase(model: OpenModel, request: InspectRequest, stop: StopToken) -> Task[Inspected | None]:
     """Compute a phrase with an open model, and keep what is on the way.
 
     The newest part of a phrase that is longer than the context is looked at.
@@ -73,7 +70,7 @@ def inspect_phrase(
 
 def inspect_with_baseline(
     model: OpenModel, request: InspectRequest, stop: StopToken
-) -> Generator[Event, None, Inspected | None]:
+) -> Task[Inspected | None]:
     """The same, with the phrase as it is without what is switched off beside it, where anything is.
 
     Raises:
@@ -88,7 +85,7 @@ def inspect_with_baseline(
 
 def inspect_loaded(
     name: str, loaded: "LoadedModel", request: InspectRequest, stop: StopToken
-) -> Generator[Event, None, Inspected | None]:
+) -> Task[Inspected | None]:
     """The same of a checkpoint in memory."""
     from core.capture.capture import capture_in_steps  # here, because it imports torch
 
@@ -120,14 +117,14 @@ def requested_phrase(loaded: "LoadedModel", request: InspectRequest) -> Phrase:
     )
 
 
-def counting_tokens(inspected: Inspected, text: str, stop: StopToken) -> Generator[Event, None, int]:
+def counting_tokens(inspected: Inspected, text: str, stop: StopToken) -> Task[int]:
     """How many tokens a text has, read as the phrase was."""
     stop.raise_if_asked()
     yield from ()
     return inspected.count_tokens(text)
 
 
-def seeking_token(inspected: Inspected, text: str, stop: StopToken) -> Generator[Event, None, Sought | None]:
+def seeking_token(inspected: Inspected, text: str, stop: StopToken) -> Task[Sought | None]:
     """The token that a typed text begins with; None where it has none."""
     stop.raise_if_asked()
     yield from ()

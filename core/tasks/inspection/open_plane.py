@@ -1,6 +1,5 @@
 """The request "show the vocabulary as points": the token embeddings of an open model, and how often tokens occur."""
 
-from collections.abc import Generator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -11,7 +10,7 @@ from core.batches.dataset import read_dataset
 from core.control import StopToken
 from core.errors.base import DamagedDatasetError
 from core.errors.runs import raising_memory_errors
-from core.events.base import Event
+from core.events.base import Event, Task
 from core.inspection.captured import Floats, Ints
 from core.inspection.inspected import Inspected
 from core.inspection.phrase import token_text
@@ -51,7 +50,7 @@ class PlaneAdvanced(Event):
 
 def open_plane(
     model: OpenModel, workspace: Workspace, stop: StopToken, earlier: EmbeddingPlane | None = None
-) -> Generator[Event, None, EmbeddingPlane]:
+) -> Task[EmbeddingPlane]:
     """Lay the token embeddings of an open model out by PCA. See `plane_of`.
 
     Raises:
@@ -67,7 +66,7 @@ def open_plane_at(
     workspace: Workspace,
     stop: StopToken,
     earlier: EmbeddingPlane | None = None,
-) -> Generator[Event, None, EmbeddingPlane]:
+) -> Task[EmbeddingPlane]:
     """The same of one checkpoint of a run."""
     with raising_memory_errors():
         loaded = open_step(checkpoints, step, stop)
@@ -80,7 +79,7 @@ def plane_of(
     workspace: Workspace,
     stop: StopToken,
     earlier: EmbeddingPlane | None = None,
-) -> Generator[Event, None, EmbeddingPlane]:
+) -> Task[EmbeddingPlane]:
     """Lay the token embeddings of a checkpoint in memory out by PCA, with what there is to know of each token.
 
     Where the data set that the run learned from is gone, occurrences are not known, and the plane says so.

@@ -1,13 +1,12 @@
 """The request "patch": run a phrase with another phrase's numbers at one place, for every place."""
 
-from collections.abc import Generator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from core.control import Returning, StopRequested, StopToken
 from core.errors.base import UserFacingError
 from core.errors.runs import raising_memory_errors
-from core.events.base import Event
+from core.events.base import Event, Task
 from core.inspection.changes import SubLayer, sub_layers
 from core.inspection.patch_map import PatchMap, PatchPart
 from core.inspection.phrase import Phrase, token_text
@@ -80,9 +79,7 @@ class PatchRequest:
     target: int | None = field(default=None)
 
 
-def patch_phrases(
-    model: OpenModel, request: PatchRequest, stop: StopToken
-) -> Generator[Event, None, PatchMap | None]:
+def patch_phrases(model: OpenModel, request: PatchRequest, stop: StopToken) -> Task[PatchMap | None]:
     """Compute the map of an open model.
 
     Returns:
@@ -98,7 +95,7 @@ def patch_phrases(
 
 def patch_step(
     checkpoints: RunCheckpoints, step: int, request: PatchRequest, stop: StopToken
-) -> Generator[Event, None, PatchMap | None]:
+) -> Task[PatchMap | None]:
     """The same of one checkpoint of a run.
 
     Raises:
@@ -108,9 +105,7 @@ def patch_step(
         return (yield from patch_loaded(open_step(checkpoints, step, stop), request, stop))
 
 
-def patch_loaded(
-    loaded: "LoadedModel", request: PatchRequest, stop: StopToken
-) -> Generator[Event, None, PatchMap | None]:
+def patch_loaded(loaded: "LoadedModel", request: PatchRequest, stop: StopToken) -> Task[PatchMap | None]:
     """The same of a checkpoint in memory."""
     from core.capture.patching import patch_in_steps, run_phrase  # here, because it imports torch
 

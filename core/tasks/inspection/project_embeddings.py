@@ -1,12 +1,11 @@
 """The request "lay the vocabulary out by t-SNE"."""
 
-from collections.abc import Generator
 from dataclasses import dataclass
 
 import numpy as np
 
 from core.control import Returning, StopToken
-from core.events.base import Event
+from core.events.base import Event, Task
 from core.inspection.plane import EmbeddingPlane, Projection
 from core.inspection.tsne import perplexity_for, tsne_in_steps
 from core.wording import counted, number
@@ -35,7 +34,7 @@ def tokens_to_project(
 
 def project_embeddings(
     plane: EmbeddingPlane, stop: StopToken, *, seed: int = 0, threads: int = 1, most: int = MOST_TOKENS
-) -> Generator[Event, None, Projection]:
+) -> Task[Projection]:
     """Lay the tokens out by t-SNE, begun at their PCA. With one thread the same plane and seed give the same points.
 
     Raises:

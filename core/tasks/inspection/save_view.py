@@ -1,11 +1,10 @@
 """The request "save this view": its numbers or its picture, as the file's suffix says."""
 
-from collections.abc import Generator
 from pathlib import Path
 
 from core.control import StopToken
 from core.disk.files import checked_suffix, write_whole
-from core.events.base import Event
+from core.events.base import Task
 from core.inspection.inspected import Inspected
 from core.inspection.selection import Selection
 from core.inspection.view_kinds import ViewKind
@@ -41,7 +40,7 @@ def save_view(kind: ViewKind, inspected: Inspected, selection: Selection, path: 
 
 def saving_view(
     kind: ViewKind, inspected: Inspected, selection: Selection, path: Path, stop: StopToken
-) -> Generator[Event, None, Path]:
+) -> Task[Path]:
     """The same for a job, for which drawing takes too long to wait; returns the path."""
     del stop  # a picture takes a second at most
     save_view(kind, inspected, selection, path)

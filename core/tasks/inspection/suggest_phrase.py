@@ -1,12 +1,11 @@
 """The request "something to look at": what a run wrote as a sample last, or how its validation text begins."""
 
-from collections.abc import Generator
 from typing import NamedTuple
 
 from core.batches.dataset import read_dataset
 from core.control import StopToken
 from core.errors.base import DamagedDatasetError
-from core.events.base import Event
+from core.events.base import Task
 from core.events.runs import SampleWritten
 from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
@@ -25,9 +24,7 @@ class Suggestion(NamedTuple):
     marked: bool
 
 
-def suggest_phrase(
-    workspace: Workspace, name: str, stop: StopToken
-) -> Generator[Event, None, Suggestion | None]:
+def suggest_phrase(workspace: Workspace, name: str, stop: StopToken) -> Task[Suggestion | None]:
     """A phrase that a run's model has something to say about.
 
     Returns:

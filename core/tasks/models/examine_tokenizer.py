@@ -1,7 +1,7 @@
 """A look at a tokenizer before anything is trained with it: what it learned, and how it takes a sentence apart."""
 
 import sys
-from collections.abc import Generator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -14,7 +14,7 @@ from core.config.run import RunConfig
 from core.control import StopToken
 from core.corpus.library import Library
 from core.datasets.build_dataset import build_dataset
-from core.events.base import Event
+from core.events.base import Task
 from core.inspection.phrase import phrase_of_text, text_bytes, token_text
 from core.runs.folder import Workspace
 from core.tokenizers.files import load_tokenizer
@@ -73,9 +73,7 @@ class TokenizerCard:
         return tuple(TokenPiece(piece.id, piece.text, piece.known) for piece in pieces)
 
 
-def examine_tokenizer(
-    config: RunConfig, workspace: Workspace, stop: StopToken
-) -> Generator[Event, None, TokenizerCard | None]:
+def examine_tokenizer(config: RunConfig, workspace: Workspace, stop: StopToken) -> Task[TokenizerCard | None]:
     """Build the data set that a run with these settings is trained on, and look at its tokenizer.
 
     The run that follows finds the data set and need not build it.
@@ -95,9 +93,7 @@ def examine_tokenizer(
     return None if stop.asked else TokenizerCard(_facts(dataset, tokenizer), tokenizer, counts.tolist())
 
 
-def split_text(
-    card: TokenizerCard, text: str, stop: StopToken
-) -> Generator[Event, None, tuple[TokenPiece, ...]]:
+def split_text(card: TokenizerCard, text: str, stop: StopToken) -> Task[tuple[TokenPiece, ...]]:
     """The tokens of a text, as `TokenizerCard.split` has them."""
     stop.raise_if_asked()
     yield from ()

@@ -2,13 +2,13 @@
 
 import csv
 import io
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 
 from core.control import StopToken
 from core.disk.files import checked_suffix, write_whole, writing_whole
-from core.events.base import Event
+from core.events.base import Task
 from core.events.runs import Baseline
 from core.reporting.curve_table import curve_table
 from core.runs.catalog import Catalog
@@ -19,7 +19,7 @@ from core.runs.quantities import ChartChoice
 EVENTS_AT_ONCE = 5000
 
 
-def read_history(workspace: Workspace, name: str, stop: StopToken) -> Generator[Event, None, RunHistory]:
+def read_history(workspace: Workspace, name: str, stop: StopToken) -> Task[RunHistory]:
     """What a run has measured so far.
 
     Raises:
@@ -40,7 +40,7 @@ def export_curves(
     baselines: Sequence[Baseline],
     path: Path,
     stop: StopToken,
-) -> Generator[Event, None, Path]:
+) -> Task[Path]:
     """Write the curves of runs; the first is the one in front.
 
     Args:

@@ -1,18 +1,15 @@
 """The requests to keep a checkpoint for ever, and to let one go."""
 
-from collections.abc import Generator
 from contextlib import suppress
 
 from core.control import StopRequested, StopToken
-from core.events.base import Event
+from core.events.base import Task
 from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
 from core.runs.kept import drop_kept, keep_checkpoint
 
 
-def keep(
-    workspace: Workspace, run: str, which: str, name: str, stop: StopToken
-) -> Generator[Event, None, tuple[str, ...]]:
+def keep(workspace: Workspace, run: str, which: str, name: str, stop: StopToken) -> Task[tuple[str, ...]]:
     """Keep a checkpoint of a run under a name, and give all names there are; errors as for `keep_checkpoint`."""
     yield from ()
     catalog = Catalog(workspace)
@@ -21,9 +18,7 @@ def keep(
     return catalog.summary(run).kept
 
 
-def let_go(
-    workspace: Workspace, run: str, name: str, stop: StopToken
-) -> Generator[Event, None, tuple[str, ...]]:
+def let_go(workspace: Workspace, run: str, name: str, stop: StopToken) -> Task[tuple[str, ...]]:
     """Let a kept checkpoint go, and give the names that are left; errors as for `drop_kept`."""
     del stop
     yield from ()

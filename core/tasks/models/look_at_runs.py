@@ -1,13 +1,12 @@
 """The request to see which runs there are, which wait for their turn, and which were interrupted."""
 
-from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Any
 
 from core.config.run import RunConfig
 from core.config.toml import with_settings
 from core.control import StopToken
-from core.events.base import Event
+from core.events.base import Task
 from core.runs.base_model import fine_tune_config
 from core.runs.catalog import Catalog, RunSummary, is_held
 from core.runs.folder import Workspace
@@ -24,9 +23,7 @@ class RunsListed:
     queued: tuple[QueuedRun, ...] = ()
 
 
-def list_runs(
-    workspace: Workspace, stop: StopToken, also_taken: tuple[str, ...] = ()
-) -> Generator[Event, None, RunsListed]:
+def list_runs(workspace: Workspace, stop: StopToken, also_taken: tuple[str, ...] = ()) -> Task[RunsListed]:
     """Every run with its checkpoints and its size on the disk: all files of all runs are looked at.
 
     Args:
@@ -42,7 +39,7 @@ def list_runs(
     )
 
 
-def summarize_run(workspace: Workspace, name: str, stop: StopToken) -> Generator[Event, None, RunSummary]:
+def summarize_run(workspace: Workspace, name: str, stop: StopToken) -> Task[RunSummary]:
     """One run in a line.
 
     Raises:
@@ -55,7 +52,7 @@ def summarize_run(workspace: Workspace, name: str, stop: StopToken) -> Generator
 
 def read_settings(
     workspace: Workspace, name: str, stop: StopToken, changes: dict[str, Any] | None = None
-) -> Generator[Event, None, RunConfig]:
+) -> Task[RunConfig]:
     """The settings of a run, some of them changed, by dotted name.
 
     Raises:
@@ -66,16 +63,14 @@ def read_settings(
     return with_settings(Catalog(workspace).config(name), changes or {})
 
 
-def read_base_settings(
-    workspace: Workspace, reference: str, stop: StopToken
-) -> Generator[Event, None, RunConfig]:
+def read_base_settings(workspace: Workspace, reference: str, stop: StopToken) -> Task[RunConfig]:
     """What a fine-tune of a checkpoint begins with, as `fine_tune_config` has it and fails."""
     stop.raise_if_asked()
     yield from ()
     return fine_tune_config(workspace, reference)
 
 
-def find_unused_name(workspace: Workspace, stem: str, stop: StopToken) -> Generator[Event, None, str]:
+def find_unused_name(workspace: Workspace, stem: str, stop: StopToken) -> Task[str]:
     """`stem`, or a name that begins with it: one that no run has."""
     stop.raise_if_asked()
     yield from ()
@@ -84,7 +79,7 @@ def find_unused_name(workspace: Workspace, stem: str, stop: StopToken) -> Genera
 
 def find_interrupted_runs(
     workspace: Workspace, stop: StopToken, cut_off: str = ""
-) -> Generator[Event, None, tuple[RunSummary, ...]]:
+) -> Task[tuple[RunSummary, ...]]:
     """The runs that a kill, a crash or a power cut ended, the last changed first.
 
     Args:
@@ -101,9 +96,7 @@ def find_interrupted_runs(
     return tuple(sorted(map(catalog.summary, names), key=lambda run: run.changed, reverse=True))
 
 
-def leave_interrupted(
-    workspace: Workspace, names: tuple[str, ...], stop: StopToken
-) -> Generator[Event, None, None]:
+def leave_interrupted(workspace: Workspace, names: tuple[str, ...], stop: StopToken) -> Task[None]:
     """Let interrupted runs be stopped ones, which are not offered again.
 
     Raises:

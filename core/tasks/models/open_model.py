@@ -1,14 +1,13 @@
 """The request "open a model": a checkpoint of a run, in memory and ready to write."""
 
 import time
-from collections.abc import Generator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from core.config.sampling import SamplingConfig, WeightsFormat
 from core.control import StopToken
 from core.errors.runs import CheckpointGoneError, NoCheckpointError, OutOfMemoryError, raising_memory_errors
-from core.events.base import Event, Notice
+from core.events.base import Notice, Task
 from core.events.replies import ModelOpened
 from core.runs.catalog import Catalog, has_conversations
 from core.runs.folder import RunFolder, Workspace
@@ -51,7 +50,7 @@ def open_model(
     checkpoint: str,
     stop: StopToken,
     weights: WeightsFormat | None = None,
-) -> Generator[Event, None, OpenModel]:
+) -> Task[OpenModel]:
     """Open the checkpoint called "best", "last" or by its step, on the device that the run's settings choose.
 
     Where that is not to be had, or too small for the model, it is opened on the processor.
@@ -94,7 +93,7 @@ def open_model(
     return model
 
 
-def with_weights(model: OpenModel, weights: WeightsFormat) -> Generator[Event, None, "LoadedModel"]:
+def with_weights(model: OpenModel, weights: WeightsFormat) -> Task["LoadedModel"]:
     """What a model has loaded, read anew from its checkpoint where its weights have another number format.
 
     Raises:
@@ -119,7 +118,7 @@ def _load(run: RunFolder, checkpoint: str) -> "LoadedModel":
     return loaded
 
 
-def _pack(loaded: "LoadedModel", weights: WeightsFormat) -> Generator[Event, None, None]:
+def _pack(loaded: "LoadedModel", weights: WeightsFormat) -> Task[None]:
     from core.generation.packed import pack_linears
 
     used = pack_linears(loaded.model, weights)

@@ -1,13 +1,12 @@
 """The request "how well does this model predict this text?", of one model or of two side by side."""
 
 import time
-from collections.abc import Generator
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from core.control import StopRequested, StopToken
 from core.errors.base import NothingToScoreError
-from core.events.base import Event, Notice
+from core.events.base import Notice, Task
 from core.events.scoring import ModelsCompared, ScoreProgress, TextScored
 from core.runs.folder import Workspace
 from core.tasks.models.open_model import OpenModel, open_model
@@ -29,7 +28,7 @@ def score_text(
     text: Path | BinaryIO,
     stop: StopToken,
     against: tuple[str, str] | None = None,
-) -> Generator[Event, None, Result]:
+) -> Task[Result]:
     """Measure how well a run's model predicts a text, in float32.
 
     The text is read once, in windows of the model's context that don't overlap, as in the evaluations of a run, and may
@@ -71,7 +70,7 @@ def score_text(
     return result
 
 
-def _read(source: TextSource, scorers: "list[TextScorer]", stop: StopToken) -> Generator[Event, None, bool]:
+def _read(source: TextSource, scorers: "list[TextScorer]", stop: StopToken) -> Task[bool]:
     """Put all the text into each scorer; False where `stop` was set before its end."""
     reported, replaced = time.monotonic(), 0
     try:

@@ -1,12 +1,11 @@
 """The request "a report of this run": one HTML file with all that the run wrote down."""
 
-from collections.abc import Generator
 from pathlib import Path
 
 from core.control import StopRequested, StopToken
 from core.datasets.measure_baselines import measure_run_baselines
 from core.disk.files import write_anywhere
-from core.events.base import Event
+from core.events.base import Task
 from core.events.runs import ReportWritten
 from core.runs.folder import Workspace
 
@@ -18,9 +17,7 @@ def report_name(run: str) -> str:
     return f"{run}-report{SUFFIX}"
 
 
-def write_report(
-    workspace: Workspace, name: str, path: Path, stop: StopToken
-) -> Generator[Event, None, Path]:
+def write_report(workspace: Workspace, name: str, path: Path, stop: StopToken) -> Task[Path]:
     """Write the report of a run to `path`, in place of what was there; no model is opened. Baselines are measured first.
 
     Raises:

@@ -1,7 +1,6 @@
 """The index over a run's training text: opened, or built first where there is none that can be used."""
 
 import time
-from collections.abc import Generator
 
 import numpy as np
 from filelock import FileLock
@@ -14,7 +13,7 @@ from core.corpus.library import Library
 from core.datasets.locks import acquire
 from core.disk.files import raising_disk_errors
 from core.errors.base import UserFacingError
-from core.events.base import Event
+from core.events.base import Task
 from core.events.seen import SeenProgress
 from core.runs.folder import Workspace
 from core.seen.index import DamagedIndexError, SeenIndex, build_index
@@ -28,7 +27,7 @@ EVENT_SECONDS = 0.1  # between two reports of progress
 
 def open_or_build(
     workspace: Workspace, dataset: Dataset, config: RunConfig, stop: StopToken
-) -> Generator[Event, None, SeenIndex]:
+) -> Task[SeenIndex]:
     """The index of a data set. One process at a time builds it; the others wait, and open what it built.
 
     Args:
@@ -55,7 +54,7 @@ def open_or_build(
         lock.release()
 
 
-def _build(workspace: Workspace, dataset: Dataset, config: RunConfig, stop: StopToken) -> Generator[Event]:
+def _build(workspace: Workspace, dataset: Dataset, config: RunConfig, stop: StopToken) -> Task[None]:
     started = time.perf_counter()
     tokenizer = load_tokenizer(dataset.tokenizer)
     yield SeenProgress(dataset.name, 0, dataset.bytes, 0.0)

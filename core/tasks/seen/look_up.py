@@ -1,7 +1,6 @@
 """The request to know which passages of a reply stand word for word in the text that its model was trained on."""
 
 import time
-from collections.abc import Generator
 
 from core.batches.dataset import Dataset, read_dataset
 from core.config.run import RunConfig
@@ -11,7 +10,7 @@ from core.corpus.library import Library
 from core.datasets.unused_datasets import restore
 from core.errors.base import UserFacingError
 from core.errors.runs import NoCheckpointError
-from core.events.base import Event
+from core.events.base import Task
 from core.events.seen import SeenFound, SeenLocated, SeenPassage, SeenPlace
 from core.runs.catalog import Catalog
 from core.runs.folder import RunFolder, Workspace
@@ -38,9 +37,7 @@ class NoTrainingTextError(UserFacingError):
         )
 
 
-def look_up(
-    workspace: Workspace, name: str, text: str, stop: StopToken
-) -> Generator[Event, None, SeenFound | None]:
+def look_up(workspace: Workspace, name: str, text: str, stop: StopToken) -> Task[SeenFound | None]:
     """Find the passages of `text` in a run's training text; the index over that is built when it is first needed.
 
     Returns:
@@ -78,9 +75,7 @@ def look_up(
     return answer
 
 
-def _trained_with(
-    workspace: Workspace, run: RunFolder, stop: StopToken
-) -> Generator[Event, None, tuple[RunConfig, Dataset]]:
+def _trained_with(workspace: Workspace, run: RunFolder, stop: StopToken) -> Task[tuple[RunConfig, Dataset]]:
     last = pointed_step(run, "last")
     if last is None:
         raise NoCheckpointError(run.name, "last", "")

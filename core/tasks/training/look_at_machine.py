@@ -1,18 +1,17 @@
 """The request to see what there is for a run on this machine: memory, disk, and how long its steps take."""
 
 import shutil
-from collections.abc import Generator
 
 from core.config.run import RunConfig
 from core.control import StopToken
-from core.events.base import Event
+from core.events.base import Task
 from core.planning.machine import Machine
 from core.planning.step_times import known_times
 from core.runs.folder import Workspace
 from core.system.memory import free_bytes
 
 
-def look_at_machine(workspace: Workspace, run: RunConfig, stop: StopToken) -> Generator[Event, None, Machine]:
+def look_at_machine(workspace: Workspace, run: RunConfig, stop: StopToken) -> Task[Machine]:
     """Look, without timing anything."""
     del stop  # a moment
     yield from ()

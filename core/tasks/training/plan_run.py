@@ -1,13 +1,12 @@
 """The request to see what a run comes to before it starts: what a window shows beside Start."""
 
-from collections.abc import Generator
 from dataclasses import dataclass
 
 from core.config.run import RunConfig
 from core.control import StopToken
 from core.corpus.library import Library
 from core.errors.base import UserFacingError
-from core.events.base import Event, Notice
+from core.events.base import Notice, Task
 from core.planning.plan_card import PlanRow, plan_rows
 from core.planning.plan_warnings import plan_warnings
 from core.planning.proposals import PlanWarning
@@ -24,7 +23,7 @@ class RunPlan:
     warnings: tuple[PlanWarning, ...]
 
 
-def plan_run(workspace: Workspace, run: RunConfig, stop: StopToken) -> Generator[Event, None, RunPlan]:
+def plan_run(workspace: Workspace, run: RunConfig, stop: StopToken) -> Task[RunPlan]:
     """The plan of a run on the library as it is now. Its steps are timed where that is not remembered; nothing is trained.
 
     Raises:

@@ -1,6 +1,5 @@
 """The request "resume a run": from its last whole checkpoint on, perhaps with some settings changed."""
 
-from collections.abc import Generator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -17,8 +16,8 @@ from core.disk.checksums import hash_file
 from core.disk.files import write_whole
 from core.errors.base import BadSettingError, DamagedDatasetError, LostDatasetError, UserFacingError
 from core.errors.runs import DamagedRunError, LostBaseError, NoCheckpointError, UnknownRunError
-from core.events.base import Event, Notice
-from core.events.runs import CheckpointSaved
+from core.events.base import Notice, Task
+from core.events.runs import CheckpointSaved, RunEnded
 from core.runs.base_model import check_base, find_base
 from core.runs.catalog import Catalog
 from core.runs.folder import RunFolder, Workspace
@@ -27,7 +26,7 @@ from core.runs.pointers import POINTERS, pointed_step
 from core.runs.repair import adopt_first_format, repair_checkpoints
 from core.runs.rollback import step_to_resume
 from core.runs.state import TOKENIZER, CheckpointState, read_state
-from core.trainer.journaled_run import Stream, train_run
+from core.trainer.journaled_run import train_run
 from core.trainer.setup import build_run_dataset, hold_run, lay_out_run
 from core.trainer.tensorboard_files import check_tensorboard
 
@@ -40,7 +39,7 @@ CHANGEABLE = (
 
 def resume_run(
     workspace: Workspace, name: str, changes: dict[str, Any], stop: StopToken, at: str = ""
-) -> Stream:
+) -> Task[RunEnded]:
     """Go on with a run from its last checkpoint that is whole, as if it had never stopped.
 
     Args:
@@ -100,7 +99,7 @@ def _refuse_lost_checkpoints(folder: RunFolder) -> None:
 
 def _dataset_of(
     workspace: Workspace, folder: RunFolder, config: RunConfig, stop: StopToken
-) -> Generator[Event, None, Dataset | None]:
+) -> Task[Dataset | None]:
     """The data set that the run began with, whatever became of the library since.
 
     Raises:

@@ -3,13 +3,11 @@
 So its memory is free again afterwards, torch's import and random state are not the window's, and it ends as soon as it is asked to.
 """
 
-from collections.abc import Generator
-
 from core.config.run import RunConfig
 from core.control import StopToken
 from core.corpus.passages import CorpusTotals
 from core.errors.base import UserFacingError
-from core.events.base import Event
+from core.events.base import Task
 from core.events.runs import StepTimes
 from core.planning.estimate import estimate_run, estimate_vocab_size
 from core.planning.step_times import known_times, remember_times
@@ -32,7 +30,7 @@ class NotTimedError(UserFacingError):
 
 def time_steps(
     workspace: Workspace, run: RunConfig, totals: CorpusTotals, stop: StopToken
-) -> Generator[Event, None, StepTimes | None]:
+) -> Task[StepTimes | None]:
     """How long a step of this run takes on this machine, at once where that is remembered.
 
     Returns:

@@ -3,23 +3,22 @@
 torch is imported only when the stream is asked for its first event, so that a window can import this file.
 """
 
-from collections.abc import Generator
-
 from core.batches.dataset import Dataset
 from core.config.run import RunConfig
 from core.control import StopRequested, StopToken
 from core.errors.runs import RunExistsError
-from core.events.base import Event, Notice
+from core.events.base import Notice, Task
+from core.events.runs import RunEnded
 from core.runs.base_model import BaseModel, check_base, describe_base, find_base, with_base
 from core.runs.catalog import is_run
 from core.runs.folder import Workspace
 from core.runs.repair import remove_stubs
-from core.trainer.journaled_run import Stream, train_run
+from core.trainer.journaled_run import train_run
 from core.trainer.setup import build_run_dataset, hold_run, lay_out_run
 from core.trainer.tensorboard_files import check_tensorboard
 
 
-def train_model(workspace: Workspace, name: str, config: RunConfig, stop: StopToken) -> Stream:
+def train_model(workspace: Workspace, name: str, config: RunConfig, stop: StopToken) -> Task[RunEnded]:
     """Train a new run to its last step, or until `stop` is set; then it can be resumed.
 
     Where the settings name a base model, its weights begin as that checkpoint: a fine-tune.
@@ -54,7 +53,7 @@ def train_model(workspace: Workspace, name: str, config: RunConfig, stop: StopTo
 
 def _dataset_of(
     workspace: Workspace, config: RunConfig, base: BaseModel | None, stop: StopToken
-) -> Generator[Event, None, Dataset | None]:
+) -> Task[Dataset | None]:
     """The run's data set, built with the base's tokenizer where there is a base; None where `stop` was set before."""
     if base is None:
         return (yield from build_run_dataset(workspace, config, stop))

@@ -1,18 +1,16 @@
 """The request "train the runs in the queue", one after the other."""
 
-from collections.abc import Generator
-
 from core.control import StopToken
 from core.errors.base import UserFacingError
 from core.errors.runs import RunBusyError, RunExistsError
-from core.events.base import Event, Notice
+from core.events.base import Notice, Task
 from core.runs.folder import Workspace
 from core.runs.run_queue import RunQueue
 from core.tasks.training.train_model import train_model
 from core.wording import counted
 
 
-def train_queue(workspace: Workspace, stop: StopToken) -> Generator[Event, None, tuple[str, ...]]:
+def train_queue(workspace: Workspace, stop: StopToken) -> Task[tuple[str, ...]]:
     """Train each run in the queue to its end, also those that come into it meanwhile.
 
     A run that fails does not keep the others from their turn: its failure is reported as a notice. One that fails before it

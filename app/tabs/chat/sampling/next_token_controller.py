@@ -1,6 +1,6 @@
 """Keeps the panel of the next token up to date with the text in front, while it is visible and no reply is written."""
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -13,7 +13,7 @@ from app.tabs.chat.sampling.next_token_panel import NOTHING, NextTokenPanel
 from core.config.sampling import SamplingConfig
 from core.control import StopToken
 from core.errors.base import UserFacingError
-from core.events.base import Event
+from core.events.base import Task
 from core.tasks.chat.next_token import Candidates, NextToken, candidates, next_token
 from core.tasks.chat.reply import Messages
 
@@ -173,7 +173,7 @@ class NextTokenController(QObject):
             self._panel.show_outdated()
 
 
-def _ranked(found: NextToken | None, sampling: SamplingConfig) -> Generator[Event, None, Ranked | None]:
+def _ranked(found: NextToken | None, sampling: SamplingConfig) -> Task[Ranked | None]:
     yield from ()
     return Ranked(found, sampling, candidates(found, sampling, COUNT)) if found is not None else None
 

@@ -8,9 +8,9 @@ from PySide6.QtCore import QObject, Slot
 
 from app.context import Context
 from app.tabs.chat.sampling.sampling_panel import SamplingPanel
+from core.events.base import Task
 from core.runs.samplers import Samplers
 from core.tasks.chat.samplers import (
-    Stream,
     delete_sampler,
     export_sampler,
     import_sampler,
@@ -59,7 +59,7 @@ class SamplerController(QObject):
     def _export(self, name: str, path: Path) -> None:
         self._start(export_sampler, name, path)
 
-    def _start(self, task: Callable[..., Stream], *arguments: object) -> None:
+    def _start(self, task: Callable[..., Task[Samplers]], *arguments: object) -> None:
         job = self._queues.start("conversations", partial(task, self._workspace, *arguments))
         job.ended.connect(self._show)
         job.failed.connect(self._panel.bar.show_error)

@@ -1,6 +1,6 @@
 """Finds out what the plan card says of this machine: what is free at once, a step's time when the settings have settled."""
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,7 @@ from app.jobs.refresher import Refresher
 from core.config.run import RunConfig
 from core.control import StopToken
 from core.errors.base import UserFacingError
-from core.events.base import Event
+from core.events.base import Task
 from core.events.runs import StepTimes
 from core.planning.machine import Machine
 from core.planning.step_times import timed_settings
@@ -150,5 +150,5 @@ class PlanController(QObject):
         self._card.show_failure(sentence)
 
 
-def _with_settings(run: RunConfig, look: Stream) -> Generator[Event, None, tuple[str, Machine]]:
+def _with_settings(run: RunConfig, look: Stream) -> Task[tuple[str, Machine]]:
     return timed_settings(run), (yield from look)
