@@ -22,7 +22,7 @@ from core.corpus.duplicates import Digested, digest_text
 from core.corpus.ledger import Reading
 from core.corpus.library import Library
 from core.documents.document import Document
-from core.events.base import Task
+from core.events.base import Task, at_once
 from core.events.replies import TokenWritten
 from core.events.runs import StepDone
 from core.runs.catalog import Catalog
@@ -116,34 +116,34 @@ def _train(workspace: Workspace, name: str) -> None:
         pass
 
 
-def list_runs(workspace: Workspace, stop: StopToken) -> Task[Answer]:
+@at_once
+def list_runs(workspace: Workspace, stop: StopToken) -> Answer:
     """Each run by its name, in what does not depend on the time."""
     del stop
-    yield from ()
     rows = {run.name: asdict(run) for run in Catalog(workspace).runs()}
     return {
         name: {k: v for k, v in row.items() if k not in ("bytes", "changed")} for name, row in rows.items()
     }
 
 
-def list_events(workspace: Workspace, stop: StopToken) -> Task[Answer]:
+@at_once
+def list_events(workspace: Workspace, stop: StopToken) -> Answer:
     """The journal of each run, as the window's curves are read from it."""
     del stop
-    yield from ()
     catalog = Catalog(workspace)
     return {name: list(catalog.events(name)) for name in catalog.names()}
 
 
-def list_documents(workspace: Workspace, stop: StopToken) -> Task[Answer]:
+@at_once
+def list_documents(workspace: Workspace, stop: StopToken) -> Answer:
     del stop
-    yield from ()
     with Library(workspace.library) as library:
         return library.rows()
 
 
-def search_library(workspace: Workspace, stop: StopToken) -> Task[Answer]:
+@at_once
+def search_library(workspace: Workspace, stop: StopToken) -> Answer:
     del stop
-    yield from ()
     with Library(workspace.library) as library:
         return library.search("sleeps")
 

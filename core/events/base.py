@@ -5,11 +5,13 @@ window, to the terminal as JSON lines, and into a run's `events.jsonl`; nothing 
 """
 
 import dataclasses
+import functools
 import re
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, ParamSpec, TypeAlias, TypeVar
 
+P = ParamSpec("P")
 R = TypeVar("R")
 
 
@@ -28,6 +30,17 @@ def event_name(kind: type[Event]) -> str:
 
 
 Task: TypeAlias = Generator[Event, None, R]  # what a user can ask for: it yields events and returns a result
+
+
+def at_once(function: Callable[P, R]) -> Callable[P, Task[R]]:
+    """A function as a task without events, for what takes a second at most. It runs when the first event is asked for."""
+
+    @functools.wraps(function)
+    def task(*arguments: P.args, **options: P.kwargs) -> Task[R]:
+        yield from ()
+        return function(*arguments, **options)
+
+    return task
 
 
 @dataclass(frozen=True, slots=True)

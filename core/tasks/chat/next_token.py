@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from core.config.sampling import SamplingConfig
 from core.control import StopToken
-from core.events.base import Task
+from core.events.base import at_once
 from core.tasks.chat.reply import Messages
 from core.tasks.models.open_model import OpenModel
 
@@ -56,13 +56,14 @@ class Candidates:
     final_entropy: float
 
 
+@at_once
 def next_token(
     model: OpenModel,
     prompt: str | Messages,
     sampling: SamplingConfig,
     stop: StopToken,
     written: Sequence[int] = (),
-) -> Task[NextToken | None]:
+) -> NextToken | None:
     """Read what stands in front, with the weights that the model has now, and score what comes next.
 
     Args:
@@ -77,7 +78,6 @@ def next_token(
     from core.generation.row import Row
     from core.generation.writing import context_policy
 
-    yield from ()
     loaded = model.loaded
     if isinstance(prompt, str):
         ids, system = completion_prompt(loaded.tokenizer, prompt, sampling.end_prompt), []

@@ -7,7 +7,7 @@ from pathlib import Path
 from core.config.sampling import SamplingConfig
 from core.control import StopToken
 from core.disk.files import write_whole
-from core.events.base import Task
+from core.events.base import Task, at_once
 from core.runs import samplers
 from core.runs.folder import Workspace
 from core.runs.samplers import Samplers
@@ -49,11 +49,9 @@ def _named(workspace: Workspace, name: str) -> str:
     return samplers.read_samplers(workspace.samplers).named(name).as_toml()
 
 
-def _after(
-    workspace: Workspace, stop: StopToken, change: Callable[[], object] | None = None
-) -> Task[Samplers]:
+@at_once
+def _after(workspace: Workspace, stop: StopToken, change: Callable[[], object] | None = None) -> Samplers:
     del stop  # each is over in a moment
-    yield from ()
     if change is not None:
         change()
     return samplers.read_samplers(workspace.samplers)

@@ -6,32 +6,33 @@ from core.control import StopToken
 from core.corpus.library import Library
 from core.corpus.missing import Missing
 from core.corpus.rows import DocumentRow
-from core.events.base import Task
+from core.events.base import at_once
 from core.runs.folder import Workspace
 from core.tasks.corpus.import_files import forget_import
 
 
+@at_once
 def set_included(
     workspace: Workspace, document_ids: Sequence[int], included: bool, stop: StopToken
-) -> Task[list[int]]:
+) -> list[int]:
     """Take documents into the corpus, or leave them out.
 
     Raises:
         UnknownDocumentError: One of them does not exist; nothing was changed. So for all of these tasks.
     """
     del stop  # all or nothing
-    yield from ()
     with Library(workspace.library) as library:
         library.set_included(document_ids, included)
     return list(document_ids)
 
 
+@at_once
 def change_tags(
     workspace: Workspace,
     added: Mapping[str, Sequence[int]],
     removed: Mapping[str, Sequence[int]],
     stop: StopToken,
-) -> Task[list[DocumentRow]]:
+) -> list[DocumentRow]:
     """Give tags to documents, and take tags away, by the tag's name.
 
     Returns:
@@ -41,57 +42,56 @@ def change_tags(
         BadTagError, UnknownTagError: As `Library.change_tags` has it.
     """
     del stop
-    yield from ()
     changed = {number for documents in (*added.values(), *removed.values()) for number in documents}
     with Library(workspace.library) as library:
         library.change_tags(added, removed)
         return library.rows_of(sorted(changed))
 
 
-def remove_documents(workspace: Workspace, document_ids: Sequence[int], stop: StopToken) -> Task[list[int]]:
+@at_once
+def remove_documents(workspace: Workspace, document_ids: Sequence[int], stop: StopToken) -> list[int]:
     """Take documents out of the library, until they are restored or purged."""
     del stop
-    yield from ()
     with Library(workspace.library) as library:
         library.remove(document_ids)
     return list(document_ids)
 
 
-def restore_documents(workspace: Workspace, document_ids: Sequence[int], stop: StopToken) -> Task[list[int]]:
+@at_once
+def restore_documents(workspace: Workspace, document_ids: Sequence[int], stop: StopToken) -> list[int]:
     """Bring removed documents back as they were."""
     del stop
-    yield from ()
     with Library(workspace.library) as library:
         library.restore(document_ids)
     return list(document_ids)
 
 
-def mark_missing(workspace: Workspace, paths: Sequence[str], stop: StopToken) -> Task[Missing]:
+@at_once
+def mark_missing(workspace: Workspace, paths: Sequence[str], stop: StopToken) -> Missing:
     """Note that files were deleted; what was read from them is kept."""
     del stop
-    yield from ()
     with Library(workspace.library) as library:
         return library.mark_missing(paths)
 
 
-def purge_removed(workspace: Workspace, older_than_seconds: float, stop: StopToken) -> Task[int]:
+@at_once
+def purge_removed(workspace: Workspace, older_than_seconds: float, stop: StopToken) -> int:
     """Forget for good the documents that were removed so long ago or longer, and return how many."""
     del stop
-    yield from ()
     with Library(workspace.library) as library:
         return library.purge_removed(older_than_seconds)
 
 
-def find_near_duplicates(workspace: Workspace, stop: StopToken) -> Task[list[int]]:
+@at_once
+def find_near_duplicates(workspace: Workspace, stop: StopToken) -> list[int]:
     """The included documents that nearly repeat another included one, compared anew, or as they were where stopped."""
-    yield from ()
     with Library(workspace.library) as library:
         library.find_near_duplicates(stop=stop)  # an import that was stopped has not compared what it read
         return library.near_duplicates()
 
 
-def forget_interrupted(workspace: Workspace, stop: StopToken) -> Task[None]:
+@at_once
+def forget_interrupted(workspace: Workspace, stop: StopToken) -> None:
     """Give up the rest of an import that was interrupted."""
     del stop
-    yield from ()
     forget_import(workspace)

@@ -18,7 +18,7 @@ from core.datasets.fill_index import fill_index
 from core.documents.document import PAGE_BREAK, PageConfidence
 from core.errors.base import UsageError, UserFacingError
 from core.errors.system import DiskFullError, ReadOnlyWorkspaceError
-from core.events.base import Event, Notice, Task
+from core.events.base import Event, Notice, Task, at_once
 from core.events.documents import TextIndexed
 from core.runs.folder import Workspace
 from core.tasks.corpus.import_files import interrupted_import
@@ -123,16 +123,17 @@ def look_at_filter(workspace: Workspace, config: CorpusConfig, stop: StopToken) 
             return FilterOverview(everything, f"{error.message} {error.remedy}")
 
 
-def find_interrupted(workspace: Workspace, stop: StopToken) -> Task[Interrupted | None]:
+@at_once
+def find_interrupted(workspace: Workspace, stop: StopToken) -> Interrupted | None:
     """The import that was begun, never ended, and is not going on anywhere, if there is one."""
     del stop  # one question
-    yield from ()
     return interrupted_import(workspace)
 
 
+@at_once
 def preview_document(
     workspace: Workspace, document_id: int, cleaning: CleaningConfig, query: str, stop: StopToken
-) -> Task[DocumentPreview | None]:
+) -> DocumentPreview | None:
     """The text of a document before and after cleaning, and where the words of `query` stand in it.
 
     Returns:
@@ -141,7 +142,6 @@ def preview_document(
     Raises:
         UnknownDocumentError: There is no document of this number.
     """
-    yield from ()
     with Library(workspace.library) as library:
         row = library.row(document_id)
         read = library.text(document_id, most_characters=LONGEST_PREVIEW)
@@ -160,6 +160,7 @@ def preview_document(
     )
 
 
+@at_once
 def preview_passage(
     workspace: Workspace,
     document_id: int,
@@ -167,7 +168,7 @@ def preview_passage(
     start: int,
     passage: str,
     stop: StopToken,
-) -> Task[DocumentPreview | None]:
+) -> DocumentPreview | None:
     """The text of a document around a passage, which is the only hit in it.
 
     Args:
@@ -180,7 +181,6 @@ def preview_passage(
         UnknownDocumentError: There is no document of this number.
         PassageGoneError: It does not hold the passage.
     """
-    yield from ()
     with Library(workspace.library, for_reading=True) as library:
         row = library.row(document_id)
         read = library.text(document_id).replace("\r\n", "\n").replace("\r", "\n")

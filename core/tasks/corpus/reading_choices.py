@@ -8,23 +8,24 @@ from core.documents.folders import source_of
 from core.documents.isolation import ReaderPool
 from core.documents.ocr import installed_languages
 from core.documents.text_fields import TextField, list_text_fields
-from core.events.base import Task
+from core.events.base import at_once
 
 POLL_SECONDS = 0.1  # how soon a stop is noticed
 
 
-def list_languages(stop: StopToken) -> Task[tuple[str, ...]]:
+@at_once
+def list_languages(stop: StopToken) -> tuple[str, ...]:
     """The languages that Tesseract has here.
 
     Raises:
         OcrUnavailableError: It is not installed.
     """
     del stop  # one question
-    yield from ()
     return tuple(installed_languages())
 
 
-def list_fields(path: str, config: ImportConfig, stop: StopToken) -> Task[tuple[TextField, ...]]:
+@at_once
+def list_fields(path: str, config: ImportConfig, stop: StopToken) -> tuple[TextField, ...]:
     """The fields or columns of a file of records in which there is text, each with an example.
 
     Args:
@@ -37,7 +38,6 @@ def list_fields(path: str, config: ImportConfig, stop: StopToken) -> Task[tuple[
     Raises:
         UnreadableDocumentError: It is damaged, locked or gone, or its reader did not come to an end.
     """
-    yield from ()
     with ReaderPool[tuple[TextField, ...]](config, 1, list_text_fields) as pool:
         pool.read(source_of(path))
         while not stop.asked:

@@ -15,7 +15,7 @@ from core.documents.folders import find_files, is_there, ledger_path, source_of
 from core.documents.left_out import LeftOut
 from core.errors.base import MissingPathError
 from core.errors.system import absolute_path
-from core.events.base import Notice, Task
+from core.events.base import Notice, at_once
 from core.events.documents import FilesChanged, FilesMissing
 from core.runs.folder import Workspace
 from core.tasks.corpus.import_files import OWN_FILES_LEFT_OUT, own_files
@@ -89,10 +89,10 @@ def files_there(changed: FilesChanged) -> list[Path]:
     return [path for path in map(Path, changed.paths) if is_there(path)]
 
 
-def find_changed(changes: Sequence[FilesChanged], stop: StopToken) -> Task[list[Path]]:
+@at_once
+def find_changed(changes: Sequence[FilesChanged], stop: StopToken) -> list[Path]:
     """The files of several events that are still there."""
     stop.raise_if_asked()
-    yield from ()
     return [path for changed in changes for path in files_there(changed)]
 
 

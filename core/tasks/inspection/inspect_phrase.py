@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from core.control import Returning, StopRequested, StopToken
 from core.errors.base import UserFacingError
 from core.errors.runs import raising_memory_errors
-from core.events.base import Event, Task
+from core.events.base import Event, Task, at_once
 from core.inspection.captured import EVERYTHING, What
 from core.inspection.changes import NO_CHANGES, Changes
 from core.inspection.inspected import Inspected
@@ -117,15 +117,15 @@ def requested_phrase(loaded: "LoadedModel", request: InspectRequest) -> Phrase:
     )
 
 
-def counting_tokens(inspected: Inspected, text: str, stop: StopToken) -> Task[int]:
+@at_once
+def counting_tokens(inspected: Inspected, text: str, stop: StopToken) -> int:
     """How many tokens a text has, read as the phrase was."""
     stop.raise_if_asked()
-    yield from ()
     return inspected.count_tokens(text)
 
 
-def seeking_token(inspected: Inspected, text: str, stop: StopToken) -> Task[Sought | None]:
+@at_once
+def seeking_token(inspected: Inspected, text: str, stop: StopToken) -> Sought | None:
     """The token that a typed text begins with; None where it has none."""
     stop.raise_if_asked()
-    yield from ()
     return sought(inspected, text)

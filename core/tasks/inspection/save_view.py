@@ -4,7 +4,7 @@ from pathlib import Path
 
 from core.control import StopToken
 from core.disk.files import checked_suffix, write_whole
-from core.events.base import Task
+from core.events.base import at_once
 from core.inspection.inspected import Inspected
 from core.inspection.selection import Selection
 from core.inspection.view_kinds import ViewKind
@@ -38,11 +38,11 @@ def save_view(kind: ViewKind, inspected: Inspected, selection: Selection, path: 
         write_whole(path, table.as_json() if suffix == ".json" else table.as_csv())
 
 
+@at_once
 def saving_view(
     kind: ViewKind, inspected: Inspected, selection: Selection, path: Path, stop: StopToken
-) -> Task[Path]:
+) -> Path:
     """The same for a job, for which drawing takes too long to wait; returns the path."""
     del stop  # a picture takes a second at most
     save_view(kind, inspected, selection, path)
-    yield from ()
     return path

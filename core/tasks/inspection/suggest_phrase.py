@@ -5,7 +5,7 @@ from typing import NamedTuple
 from core.batches.dataset import read_dataset
 from core.control import StopToken
 from core.errors.base import DamagedDatasetError
-from core.events.base import Task
+from core.events.base import at_once
 from core.events.runs import SampleWritten
 from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
@@ -24,7 +24,8 @@ class Suggestion(NamedTuple):
     marked: bool
 
 
-def suggest_phrase(workspace: Workspace, name: str, stop: StopToken) -> Task[Suggestion | None]:
+@at_once
+def suggest_phrase(workspace: Workspace, name: str, stop: StopToken) -> Suggestion | None:
     """A phrase that a run's model has something to say about.
 
     Returns:
@@ -39,7 +40,6 @@ def suggest_phrase(workspace: Workspace, name: str, stop: StopToken) -> Task[Sug
             return None
         if isinstance(event, SampleWritten) and (newest is None or event.step != newest.step):
             newest = event  # after the first of its prompts
-    yield from ()
     if newest is None:
         return _validation_text(workspace, name, stop)
     words = " ".join(newest.text.split(" ")[:MOST_WORDS])

@@ -14,7 +14,7 @@ from core.config.run import RunConfig
 from core.control import StopToken
 from core.corpus.library import Library
 from core.datasets.build_dataset import build_dataset
-from core.events.base import Task
+from core.events.base import Task, at_once
 from core.inspection.phrase import phrase_of_text, text_bytes, token_text
 from core.runs.folder import Workspace
 from core.tokenizers.files import load_tokenizer
@@ -93,10 +93,10 @@ def examine_tokenizer(config: RunConfig, workspace: Workspace, stop: StopToken) 
     return None if stop.asked else TokenizerCard(_facts(dataset, tokenizer), tokenizer, counts.tolist())
 
 
-def split_text(card: TokenizerCard, text: str, stop: StopToken) -> Task[tuple[TokenPiece, ...]]:
+@at_once
+def split_text(card: TokenizerCard, text: str, stop: StopToken) -> tuple[TokenPiece, ...]:
     """The tokens of a text, as `TokenizerCard.split` has them."""
     stop.raise_if_asked()
-    yield from ()
     return card.split(text)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from core.control import StopToken
 from core.disk.files import checked_suffix, write_whole, writing_whole
-from core.events.base import Task
+from core.events.base import at_once
 from core.events.runs import Baseline
 from core.reporting.curve_table import curve_table
 from core.runs.catalog import Catalog
@@ -19,14 +19,14 @@ from core.runs.quantities import ChartChoice
 EVENTS_AT_ONCE = 5000
 
 
-def read_history(workspace: Workspace, name: str, stop: StopToken) -> Task[RunHistory]:
+@at_once
+def read_history(workspace: Workspace, name: str, stop: StopToken) -> RunHistory:
     """What a run has measured so far.
 
     Raises:
         UnknownRunError: There is no such run.
         StopRequested: `stop` was set before all was read.
     """
-    yield from ()
     history, events = RunHistory(), Catalog(workspace).events(name)
     while some := list(islice(events, EVENTS_AT_ONCE)):
         stop.raise_if_asked()
@@ -34,13 +34,14 @@ def read_history(workspace: Workspace, name: str, stop: StopToken) -> Task[RunHi
     return history
 
 
+@at_once
 def export_curves(
     runs: Mapping[str, RunHistory],
     choice: ChartChoice,
     baselines: Sequence[Baseline],
     path: Path,
     stop: StopToken,
-) -> Task[Path]:
+) -> Path:
     """Write the curves of runs; the first is the one in front.
 
     Args:
@@ -51,7 +52,6 @@ def export_curves(
         DiskFullError, WorkspaceError: It could not be written.
         StopRequested: `stop` was set before it was written; then there is no file.
     """
-    yield from ()
     suffix = checked_suffix("Curves", path, (".csv", ".png", ".svg"))
     if suffix == ".csv":
         _write_table(runs, choice.smoothing, path, stop)

@@ -6,7 +6,7 @@ from typing import Any
 from core.config.run import RunConfig
 from core.config.toml import with_settings
 from core.control import StopToken
-from core.events.base import Task
+from core.events.base import at_once
 from core.runs.base_model import fine_tune_config
 from core.runs.catalog import Catalog, RunSummary, is_held
 from core.runs.folder import Workspace
@@ -23,14 +23,14 @@ class RunsListed:
     queued: tuple[QueuedRun, ...] = ()
 
 
-def list_runs(workspace: Workspace, stop: StopToken, also_taken: tuple[str, ...] = ()) -> Task[RunsListed]:
+@at_once
+def list_runs(workspace: Workspace, stop: StopToken, also_taken: tuple[str, ...] = ()) -> RunsListed:
     """Every run with its checkpoints and its size on the disk: all files of all runs are looked at.
 
     Args:
         also_taken: Names that the next run cannot have either.
     """
     del stop  # nothing to keep of a part of them
-    yield from ()
     catalog, queue = Catalog(workspace), RunQueue(workspace)
     return RunsListed(
         tuple(catalog.runs()),
@@ -39,54 +39,52 @@ def list_runs(workspace: Workspace, stop: StopToken, also_taken: tuple[str, ...]
     )
 
 
-def summarize_run(workspace: Workspace, name: str, stop: StopToken) -> Task[RunSummary]:
+@at_once
+def summarize_run(workspace: Workspace, name: str, stop: StopToken) -> RunSummary:
     """One run in a line.
 
     Raises:
         UnknownRunError: There is no such run.
     """
     del stop
-    yield from ()
     return Catalog(workspace).summary(name)
 
 
+@at_once
 def read_settings(
     workspace: Workspace, name: str, stop: StopToken, changes: dict[str, Any] | None = None
-) -> Task[RunConfig]:
+) -> RunConfig:
     """The settings of a run, some of them changed, by dotted name.
 
     Raises:
         UnknownRunError, DamagedRunError: There is no such run, or its settings are lost.
     """
     stop.raise_if_asked()
-    yield from ()
     return with_settings(Catalog(workspace).config(name), changes or {})
 
 
-def read_base_settings(workspace: Workspace, reference: str, stop: StopToken) -> Task[RunConfig]:
+@at_once
+def read_base_settings(workspace: Workspace, reference: str, stop: StopToken) -> RunConfig:
     """What a fine-tune of a checkpoint begins with, as `fine_tune_config` has it and fails."""
     stop.raise_if_asked()
-    yield from ()
     return fine_tune_config(workspace, reference)
 
 
-def find_unused_name(workspace: Workspace, stem: str, stop: StopToken) -> Task[str]:
+@at_once
+def find_unused_name(workspace: Workspace, stem: str, stop: StopToken) -> str:
     """`stem`, or a name that begins with it: one that no run has."""
     stop.raise_if_asked()
-    yield from ()
     return Catalog(workspace).unused_name(stem)
 
 
-def find_interrupted_runs(
-    workspace: Workspace, stop: StopToken, cut_off: str = ""
-) -> Task[tuple[RunSummary, ...]]:
+@at_once
+def find_interrupted_runs(workspace: Workspace, stop: StopToken, cut_off: str = "") -> tuple[RunSummary, ...]:
     """The runs that a kill, a crash or a power cut ended, the last changed first.
 
     Args:
         cut_off: The name of one that counts among them where it has steps left: it was stopped because the program closed.
     """
     del stop  # the last lines of some files
-    yield from ()
     catalog = Catalog(workspace)
     names = [name for name in catalog.names() if is_interrupted(catalog.folder(name)) or name == cut_off]
     if cut_off in names and not is_interrupted(catalog.folder(cut_off)):
@@ -96,14 +94,14 @@ def find_interrupted_runs(
     return tuple(sorted(map(catalog.summary, names), key=lambda run: run.changed, reverse=True))
 
 
-def leave_interrupted(workspace: Workspace, names: tuple[str, ...], stop: StopToken) -> Task[None]:
+@at_once
+def leave_interrupted(workspace: Workspace, names: tuple[str, ...], stop: StopToken) -> None:
     """Let interrupted runs be stopped ones, which are not offered again.
 
     Raises:
         UnknownRunError, DiskFullError, WorkspaceError: As their names say.
     """
     del stop
-    yield from ()
     catalog = Catalog(workspace)
     for name in names:
         if is_interrupted(folder := catalog.folder(name)):
