@@ -1,28 +1,40 @@
 """Failures that a person can act on: what happened, what to do next, and the exit code of the command line.
 
-Those of runs and checkpoints are in `run_errors`, those of the operating system in `system_errors`.
+Those of runs and checkpoints are in `runs`, those of the operating system in `system`.
 """
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, dataclass_transform
 
-from core.system.packaged import command
+from core.system.packaged import command, program
 from core.wording import counted, listed, printable
 
 LONGEST_SHOWN = 100  # characters of a wrong name
 
 
+@dataclass_transform(eq_default=False)
 class UserFacingError(Exception):
-    """A failure in the user's words.
+    """A failure in the user's words: `message` says what happened and `remedy` what to do next, each a sentence.
 
-    A subclass hands all its arguments to `super().__init__`, so that it survives the way out of a worker
-    process, and then sets `message` (what happened) and `remedy` (what to do next), each a sentence.
+    A subclass declares its arguments as annotated fields, given by their places, and the two sentences as templates over
+    these and `program`, what a person types to start this one. Where a sentence needs more than a template can say, the
+    subclass has an `__init__` that hands all its arguments to `super().__init__`, so that it survives the way out of a
+    worker process, and then sets the sentence.
     """
 
-    exit_code: ClassVar[int] = 1
-    message: str = ""
-    remedy: str = ""
+    exit_code = 1
+    message = ""
+    remedy = ""
+
+    def __init__(self, *values: Any) -> None:
+        super().__init__(*values)
+        kinds = reversed(type(self).__mro__)
+        fields = [name for kind in kinds for name in vars(kind).get("__annotations__", ())]
+        vars(self).update(zip(fields, values, strict=False))  # those that are left out have a default
+        said = {"program": program()} | {name: getattr(self, name) for name in fields}
+        for part in {"message", "remedy"}.difference(fields):
+            setattr(self, part, getattr(type(self), part).format(**said))
 
     def __str__(self) -> str:
         return self.message
@@ -51,10 +63,10 @@ class UnknownSettingError(UsageError):
 class BadSettingError(UsageError):
     """A value out of its limits, of the wrong type, or at odds with another setting."""
 
-    def __init__(self, name: str, reason: str) -> None:
-        super().__init__(name, reason)
-        self.message = f"The setting {name} {reason}."
-        self.remedy = "Change the value and try again."
+    name: str
+    reason: str
+    message = "The setting {name} {reason}."
+    remedy = "Change the value and try again."
 
 
 class UnknownPresetError(UsageError):
@@ -69,28 +81,26 @@ class UnknownPresetError(UsageError):
 class BadConfigFileError(UsageError):
     """A TOML file that cannot be read as a run."""
 
-    def __init__(self, path: Path, reason: str) -> None:
-        super().__init__(path, reason)
-        self.message = f"{path} could not be read as a run's settings: {reason}."
-        self.remedy = "Correct the file, or leave it out and choose a preset with --preset."
+    path: Path
+    reason: str
+    message = "{path} could not be read as a run's settings: {reason}."
+    remedy = "Correct the file, or leave it out and choose a preset with --preset."
 
 
 class PasswordOnCommandLineError(UsageError):
     """A password among the arguments, where every user of the machine could read it."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.message = "--password takes no value: every user of this machine can read command lines."
-        self.remedy = "Use --password without a value to be asked for it, or set the environment variable SHEEPOP_PASSWORD."
+    message = "--password takes no value: every user of this machine can read command lines."
+    remedy = (
+        "Use --password without a value to be asked for it, or set the environment variable SHEEPOP_PASSWORD."
+    )
 
 
 class PasswordUnaskedError(UsageError):
     """A password is to be asked for where nobody could answer."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.message = "There is no terminal to ask for the password."
-        self.remedy = "Set the environment variable SHEEPOP_PASSWORD."
+    message = "There is no terminal to ask for the password."
+    remedy = "Set the environment variable SHEEPOP_PASSWORD."
 
 
 # Files and documents
@@ -99,20 +109,18 @@ class PasswordUnaskedError(UsageError):
 class MissingPathError(UserFacingError):
     """A path that does not exist."""
 
-    def __init__(self, path: Path) -> None:
-        super().__init__(path)
-        self.message = f"{path} does not exist."
-        self.remedy = "Check the spelling, or choose another file or folder."
+    path: Path
+    message = "{path} does not exist."
+    remedy = "Check the spelling, or choose another file or folder."
 
 
 class UnreadableDocumentError(UserFacingError):
     """A file that is damaged, or not what its name says. `reason` completes "could not be read: ..."."""
 
-    def __init__(self, path: Path, reason: str) -> None:
-        super().__init__(path, reason)
-        self.path, self.reason = path, reason
-        self.message = f"{path.name} could not be read: {reason}."
-        self.remedy = "Check that it opens in another program, or leave it out of the import."
+    path: Path
+    reason: str
+    message = "{path.name} could not be read: {reason}."
+    remedy = "Check that it opens in another program, or leave it out of the import."
 
 
 class EncryptedDocumentError(UnreadableDocumentError):
@@ -127,10 +135,8 @@ class EncryptedDocumentError(UnreadableDocumentError):
 class UnsupportedDocumentError(UnreadableDocumentError):
     """A file of a kind that the program has no reader for."""
 
-    def __init__(self, path: Path, reason: str) -> None:
-        super().__init__(path, reason)
-        self.message = f"{path.name} is not supported: {reason}."
-        self.remedy = "Convert it to text, PDF or an image, or leave it out."
+    message = "{path.name} is not supported: {reason}."
+    remedy = "Convert it to text, PDF or an image, or leave it out."
 
 
 class SealedDocumentError(UnsupportedDocumentError):
@@ -147,21 +153,18 @@ class SealedDocumentError(UnsupportedDocumentError):
 class OcrUnavailableError(UserFacingError):
     """Tesseract, or one of its languages, is not installed."""
 
-    def __init__(self, reason: str, remedy: str) -> None:
-        super().__init__(reason, remedy)
-        self.message = f"Scanned pages cannot be read: {reason}."
-        self.remedy = remedy
+    reason: str
+    remedy: str
+    message = "Scanned pages cannot be read: {reason}."
 
 
 class NothingToScoreError(UserFacingError):
     """A text on which no model can be measured. `reason` completes "cannot be scored: ..."."""
 
-    def __init__(self, name: str, reason: str) -> None:
-        super().__init__(name, reason)
-        self.message = f"{name} cannot be scored: {reason}."
-        self.remedy = (
-            "Choose a file of plain text, in the language and characters that the run was trained on."
-        )
+    name: str
+    reason: str
+    message = "{name} cannot be scored: {reason}."
+    remedy = "Choose a file of plain text, in the language and characters that the run was trained on."
 
 
 # The corpus
@@ -197,10 +200,9 @@ class CorpusTooSmallError(UserFacingError):
 class UnknownDocumentError(UsageError):
     """A document number that the library does not hold."""
 
-    def __init__(self, document_id: int) -> None:
-        super().__init__(document_id)
-        self.message = f"There is no document number {document_id}."
-        self.remedy = f"List them with `{command('documents')}`."
+    document_id: int
+    message = "There is no document number {document_id}."
+    remedy = "List them with `{program} documents`."
 
 
 class BadTagError(UsageError):
@@ -215,10 +217,9 @@ class BadTagError(UsageError):
 class UnknownTagError(UsageError):
     """A tag that no document of the library has."""
 
-    def __init__(self, name: str) -> None:
-        super().__init__(name)
-        self.message = f"No document has the tag {name!r}."
-        self.remedy = f"List the tags with `{command('tags')}`, or choose others in the Corpus tab."
+    name: str
+    message = "No document has the tag {name!r}."
+    remedy = "List the tags with `{program} tags`, or choose others in the Corpus tab."
 
 
 class UnknownKindError(UsageError):
@@ -233,19 +234,17 @@ class UnknownKindError(UsageError):
 class BadSearchError(UsageError):
     """A search that finds nothing in any text. `reason` is a clause, such as "it names no word"."""
 
-    def __init__(self, query: str, reason: str) -> None:
-        super().__init__(query, reason)
-        self.message = f"The search {query!r} cannot be answered: {reason}."
-        self.remedy = 'Write words that must all occur; "quoted words" match as a phrase.'
+    query: str
+    reason: str
+    message = "The search {query!r} cannot be answered: {reason}."
+    remedy = 'Write words that must all occur; "quoted words" match as a phrase.'
 
 
 class NothingInterruptedError(UserFacingError):
     """There is no import to go on with."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.message = "No import was interrupted: there is nothing to continue."
-        self.remedy = f"Import files with `{command('import PATH')}`."
+    message = "No import was interrupted: there is nothing to continue."
+    remedy = "Import files with `{program} import PATH`."
 
 
 class OnlyOwnFilesError(UserFacingError):
@@ -258,50 +257,40 @@ class OnlyOwnFilesError(UserFacingError):
 class SampleMissingError(UserFacingError):
     """The sample corpus was not written into this workspace."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.message = "This workspace has no sample corpus, so there are no held-out questions to ask."
-        self.remedy = f"Add it with `{command('sample')}`, and train a run on it."
+    message = "This workspace has no sample corpus, so there are no held-out questions to ask."
+    remedy = "Add it with `{program} sample`, and train a run on it."
 
 
 class DamagedDatasetError(UserFacingError):
     """A data set in which a file is missing or unreadable."""
 
-    def __init__(self, name: str, reason: str) -> None:
-        super().__init__(name, reason)
-        self.message = f"The data set {name!r} cannot be used: {reason}."
-        self.remedy = "Start the training again: it rebuilds the data set from the library."
+    name: str
+    reason: str
+    message = "The data set {name!r} cannot be used: {reason}."
+    remedy = "Start the training again: it rebuilds the data set from the library."
 
 
 class LearningEndedError(UserFacingError):
     """The process that learned a vocabulary was ended from outside. `how` names the signal or its exit code."""
 
-    def __init__(self, how: str) -> None:
-        super().__init__(how)
-        self.message = f"Training the tokenizer failed: the system ended its process ({how})."
-        self.remedy = (
-            "Usually memory ran out. Close other programs or lower tokenizer.learn_mib, then try again."
-        )
+    how: str
+    message = "Training the tokenizer failed: the system ended its process ({how})."
+    remedy = "Usually memory ran out. Close other programs or lower tokenizer.learn_mib, then try again."
 
 
 class LostDatasetError(DamagedDatasetError):
     """A run's data set that is damaged or gone, and can't be built again: the library has other text now."""
 
-    def __init__(self, name: str, reason: str) -> None:
-        super().__init__(name, reason)
-        self.remedy = (
-            "The library has changed since, so it can't be rebuilt: restore the folder from a backup, or the "
-            "documents as they were, or train a new run."
-        )
+    remedy = "The library has changed since, so it can't be rebuilt: restore the folder from a backup, or the documents as they were, or train a new run."
 
 
 class DamagedLibraryError(UserFacingError):
     """A library file that is damaged, or not a library of this program. It is left as it is."""
 
-    def __init__(self, path: Path, reason: str) -> None:
-        super().__init__(path, reason)
-        self.message = f"The library {path} cannot be opened: {reason}. Nothing in it was changed."
-        self.remedy = "Restore it from a backup, or move the file away and import the documents again."
+    path: Path
+    reason: str
+    message = "The library {path} cannot be opened: {reason}. Nothing in it was changed."
+    remedy = "Restore it from a backup, or move the file away and import the documents again."
 
 
 # Conversations
@@ -341,22 +330,16 @@ class BadConversationFileError(UserFacingError):
 class UnusableConversationsError(UserFacingError):
     """A database of conversations that is another program's, or a later version's. It is left as it is."""
 
-    def __init__(self, path: Path, reason: str) -> None:
-        super().__init__(path, reason)
-        self.message = (
-            f"The conversations in {path} cannot be opened: {reason}. Nothing in the file was changed."
-        )
-        self.remedy = "Install the newest version, or move the file away to start a new one."
+    path: Path
+    reason: str
+    message = "The conversations in {path} cannot be opened: {reason}. Nothing in the file was changed."
+    remedy = "Install the newest version, or move the file away to start a new one."
 
 
 class DamagedConversationsError(UnusableConversationsError):
     """A database of conversations that is damaged."""
 
-    def __init__(self, path: Path, reason: str) -> None:
-        super().__init__(path, reason)
-        self.remedy = (
-            "Open the Chat tab, or list the conversations: what can be read is moved into a new file."
-        )
+    remedy = "Open the Chat tab, or list the conversations: what can be read is moved into a new file."
 
 
 # The machine
@@ -365,7 +348,5 @@ class DamagedConversationsError(UnusableConversationsError):
 class NoDisplayError(UsageError):
     """A window was asked for where there is no screen."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.message = "There is no display to open a window on."
-        self.remedy = f"Start it from a desktop session, or use the command line: `{command('--help')}`."
+    message = "There is no display to open a window on."
+    remedy = "Start it from a desktop session, or use the command line: `{program} --help`."

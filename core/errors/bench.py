@@ -9,10 +9,10 @@ from core.system.packaged import is_packaged
 class FuzzFailedError(UserFacingError):
     """A damaged file that did not come to an end as it should: a defect of this program."""
 
-    def __init__(self, path: Path, reason: str) -> None:
-        super().__init__(path, reason)
-        self.message = f"A guarantee was broken for {path.name}: {reason}."
-        self.remedy = f"Report it, with {path}. The same --seed makes it again."
+    path: Path
+    reason: str
+    message = "A guarantee was broken for {path.name}: {reason}."
+    remedy = "Report it, with {path}. The same --seed makes it again."
 
 
 class MissingPeerError(UserFacingError):

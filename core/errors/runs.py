@@ -25,19 +25,17 @@ class UnknownRunError(UserFacingError):
 class RunExistsError(UserFacingError):
     """A new run under a name that is taken."""
 
-    def __init__(self, name: str) -> None:
-        super().__init__(name)
-        self.message = f"A run named {name!r} already exists, and nothing in it was changed."
-        self.remedy = "Choose another name, or resume it (--resume, or Resume in the Train tab)."
+    name: str
+    message = "A run named {name!r} already exists, and nothing in it was changed."
+    remedy = "Choose another name, or resume it (--resume, or Resume in the Train tab)."
 
 
 class QueuedAlreadyError(UserFacingError):
     """A new run under a name that one in the queue has."""
 
-    def __init__(self, name: str) -> None:
-        super().__init__(name)
-        self.message = f"A run named {name!r} is already in the queue, and nothing in it was changed."
-        self.remedy = "Choose another name, or remove that one from the queue first."
+    name: str
+    message = "A run named {name!r} is already in the queue, and nothing in it was changed."
+    remedy = "Choose another name, or remove that one from the queue first."
 
 
 class UnknownQueuedRunError(UserFacingError):
@@ -52,19 +50,17 @@ class UnknownQueuedRunError(UserFacingError):
 class BadRunNameError(UsageError):
     """A name that cannot be a folder's on every system."""
 
-    def __init__(self, name: str) -> None:
-        super().__init__(name)
-        self.message = f"{name!r} cannot be a run's name."
-        self.remedy = "Use at most 64 letters, digits, spaces, '-', '_' and '.', starting with a letter or digit, and no spaces side by side."
+    name: str
+    message = "{name!r} cannot be a run's name."
+    remedy = "Use at most 64 letters, digits, spaces, '-', '_' and '.', starting with a letter or digit, and no spaces side by side."
 
 
 class RunBusyError(UserFacingError):
     """Another process is training this run."""
 
-    def __init__(self, name: str) -> None:
-        super().__init__(name)
-        self.message = f"The run {name!r} is being trained by another window or command."
-        self.remedy = "Wait for it to end, stop it there, or start a run with another name."
+    name: str
+    message = "The run {name!r} is being trained by another window or command."
+    remedy = "Wait for it to end, stop it there, or start a run with another name."
 
 
 class RunFinishedError(UserFacingError):
@@ -92,91 +88,80 @@ class NoCheckpointError(UserFacingError):
 class BadCheckpointNameError(UsageError):
     """A name that no kept checkpoint can have."""
 
-    def __init__(self, name: str) -> None:
-        super().__init__(name)
-        self.message = f"{name!r} cannot be a checkpoint's name."
-        self.remedy = "Use at most 64 letters, digits, '-', '_' and '.', with a letter first, and neither best, last nor step-NUMBER."
+    name: str
+    message = "{name!r} cannot be a checkpoint's name."
+    remedy = "Use at most 64 letters, digits, '-', '_' and '.', with a letter first, and neither best, last nor step-NUMBER."
 
 
 class KeptAlreadyError(UserFacingError):
     """A name that another kept checkpoint has."""
 
-    def __init__(self, name: str, label: str) -> None:
-        super().__init__(name, label)
-        self.message = f"The run {name!r} already keeps another checkpoint as {label!r}."
-        self.remedy = "Choose another name, or stop keeping that one first."
+    name: str
+    label: str
+    message = "The run {name!r} already keeps another checkpoint as {label!r}."
+    remedy = "Choose another name, or stop keeping that one first."
 
 
 class CheckpointGoneError(UserFacingError):
     """An open model whose checkpoint was removed since, asked for weights of another number format."""
 
-    def __init__(self, name: str, step: int, used: str, asked: str) -> None:
-        super().__init__(name, step, used, asked)
-        self.message = (
-            f"The weights cannot be changed to {asked}: "
-            f"the checkpoint of {name!r} at step {step:,} is no longer there."
-        )
-        self.remedy = f"Open another checkpoint of the model, or set the weights back to {used}."
+    name: str
+    step: int
+    used: str
+    asked: str
+    message = "The weights cannot be changed to {asked}: the checkpoint of {name!r} at step {step:,} is no longer there."
+    remedy = "Open another checkpoint of the model, or set the weights back to {used}."
 
 
 class LostBaseError(UserFacingError):
     """A fine-tuned run without a checkpoint of its own, whose base model is gone."""
 
-    def __init__(self, name: str, base: str) -> None:
-        super().__init__(name, base)
-        self.message = f"The run {name!r} has no checkpoint yet, and its base model {base} is gone."
-        self.remedy = "Delete the run, and fine-tune another checkpoint."
+    name: str
+    base: str
+    message = "The run {name!r} has no checkpoint yet, and its base model {base} is gone."
+    remedy = "Delete the run, and fine-tune another checkpoint."
 
 
 class DamagedCheckpointError(UserFacingError):
     """A checkpoint whose files are missing, cut short or altered."""
 
-    def __init__(self, path: Path, reason: str) -> None:
-        super().__init__(path, reason)
-        self.message = f"The checkpoint {path.name} is damaged: {reason}."
-        self.remedy = "Choose another checkpoint of the run (best, last or an earlier step)."
+    path: Path
+    reason: str
+    message = "The checkpoint {path.name} is damaged: {reason}."
+    remedy = "Choose another checkpoint of the run (best, last or an earlier step)."
 
 
 class WrongShapeError(UserFacingError):
     """A checkpoint of another model than its settings describe."""
 
-    def __init__(self, path: Path, reason: str) -> None:
-        super().__init__(path, reason)
-        self.message = f"The checkpoint {path.name} does not fit the run's settings: {reason}."
-        self.remedy = "Restore the run.toml that it was trained with, or choose another run."
+    path: Path
+    reason: str
+    message = "The checkpoint {path.name} does not fit the run's settings: {reason}."
+    remedy = "Restore the run.toml that it was trained with, or choose another run."
 
 
 class DamagedRunError(UserFacingError):
     """A run's folder in which a file is missing or unreadable."""
 
-    def __init__(self, name: str, reason: str) -> None:
-        super().__init__(name, reason)
-        self.message = f"The run {name!r} cannot be opened: {reason}."
-        self.remedy = "Restore the file from a backup, or delete the run's folder and train a new run."
+    name: str
+    reason: str
+    message = "The run {name!r} cannot be opened: {reason}."
+    remedy = "Restore the file from a backup, or delete the run's folder and train a new run."
 
 
 class TrainingDivergedError(UserFacingError):
     """A loss or gradient that is not a finite number."""
 
-    def __init__(self, step: int) -> None:
-        super().__init__(step)
-        self.step = step
-        self.message = (
-            f"Training diverged at step {step:,}: the loss or the gradient norm is NaN or infinite."
-        )
-        self.remedy = (
-            "All checkpoints are kept. Continue from the best one with half the learning rate (--resume --at best "
-            "--set training.learning_rate=RATE), raise warmup_steps, or choose precision float32."
-        )
+    step: int
+    message = "Training diverged at step {step:,}: the loss or the gradient norm is NaN or infinite."
+    remedy = "All checkpoints are kept. Continue from the best one with half the learning rate (--resume --at best --set training.learning_rate=RATE), raise warmup_steps, or choose precision float32."
 
 
 class OutOfMemoryError(UserFacingError):
     """A model or batch that does not fit."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.message = "The model and its batch do not fit into memory."
-        self.remedy = "Lower batch_size (and raise gradient_accumulation_steps), context_length or d_model."
+    message = "The model and its batch do not fit into memory."
+    remedy = "Lower batch_size (and raise gradient_accumulation_steps), context_length or d_model."
 
 
 class ModelTooLargeError(OutOfMemoryError):
@@ -237,7 +222,7 @@ class TensorBoardMissingError(UserFacingError):
 class DeviceMissingError(UserFacingError):
     """A device that this machine, or this build of torch, lacks. `setting` is where it was asked for."""
 
-    def __init__(self, device: str, setting: str = "training.device") -> None:
-        super().__init__(device)
-        self.message = f"The device {device!r} is not available here."
-        self.remedy = f"Set {setting} to auto or cpu."
+    device: str
+    setting: str = "training.device"
+    message = "The device {device!r} is not available here."
+    remedy = "Set {setting} to auto or cpu."

@@ -34,12 +34,10 @@ NO_REMEDY = "Check the disk or folder, and try again."
 class WorkspaceError(UserFacingError):
     """A workspace that cannot be used. `reason` completes "cannot be used: ..."."""
 
-    def __init__(
-        self, path: Path, reason: str, remedy: str = "Choose another workspace with --workspace DIR."
-    ) -> None:
-        super().__init__(path, reason, remedy)
-        self.message = f"The workspace {path} cannot be used: {reason}."
-        self.remedy = remedy
+    path: Path
+    reason: str
+    remedy: str = "Choose another workspace with --workspace DIR."
+    message = "The workspace {path} cannot be used: {reason}."
 
 
 class ReadOnlyWorkspaceError(WorkspaceError):
@@ -49,10 +47,9 @@ class ReadOnlyWorkspaceError(WorkspaceError):
 class WorkspaceGoneError(UserFacingError):
     """A workspace that was deleted, moved or replaced while something was being written into it."""
 
-    def __init__(self, path: Path) -> None:
-        super().__init__(path)
-        self.message = f"The workspace {path} was deleted, moved or replaced while it was being written to."
-        self.remedy = "Put it back where it was, or choose another with --workspace DIR, and start again."
+    path: Path
+    message = "The workspace {path} was deleted, moved or replaced while it was being written to."
+    remedy = "Put it back where it was, or choose another with --workspace DIR, and start again."
 
 
 class DiskFullError(UserFacingError):
@@ -75,10 +72,10 @@ class FullOutputError(UserFacingError):
 class SystemRefusalError(UserFacingError):
     """Something that the system refused. `reason` completes "The system refused ...: ..."."""
 
-    def __init__(self, what: str, reason: str, remedy: str) -> None:
-        super().__init__(what, reason, remedy)
-        self.message = f"The system refused {what}: {reason}."
-        self.remedy = remedy
+    what: str
+    reason: str
+    remedy: str
+    message = "The system refused {what}: {reason}."
 
 
 def workspace_error(path: Path, cause: OSError) -> WorkspaceError | DiskFullError:
