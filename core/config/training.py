@@ -228,7 +228,7 @@ class TrainingConfig(Config):
         (),
         "Sample prompts",
         "What the model continues at each evaluation, a sample for each prompt, always with the same seed. If empty, "
-        "the start of the validation text.",
+        "readable beginnings of documents of the validation text.",
     )
     sample_tokens: int = setting(
         64,

@@ -20,6 +20,7 @@ TIMES = "times"  # the kind of these measurements
 FEWEST_STEPS = 20  # of a run whose times are worth remembering
 FIRST_STEPS = 10  # which are slower, and left out
 LAST_STEPS = 1000
+RECENT = 3  # measurements of the same steps that are kept
 TIMED_SETTINGS = (  # those that a step's time depends on
     "batch_size",
     "gradient_accumulation_steps",
@@ -36,18 +37,31 @@ TIMED_SETTINGS = (  # those that a step's time depends on
 
 
 def known_times(workspace: Workspace, run: RunConfig) -> StepTimes | None:
-    """What was remembered of such steps; None where that is nothing, or a damaged file's."""
-    try:
-        times = StepTimes(**remembered(workspace, TIMES, _depends_on(run)))
-        seconds = float(times.step_seconds), float(times.evaluation_batch_seconds)
-        is_sound = all(math.isfinite(value) and value >= 0 for value in seconds) and seconds[0] > 0
-        return times if is_sound and isinstance(times.device_bytes, int) else None
-    except (ValueError, TypeError):
-        return None
+    """The fastest of the last times that were remembered of such steps; None where there are none, or a damaged file's."""
+    return min(_recent_times(workspace, run), key=lambda times: times.step_seconds, default=None)
 
 
 def remember_times(workspace: Workspace, run: RunConfig, times: StepTimes) -> None:
-    remember(workspace, TIMES, _depends_on(run), asdict(times))
+    """Remember them beside the last ones: where the machine was busy, a step took longer than it will."""
+    recent = [*_recent_times(workspace, run), times][-RECENT:]
+    remember(
+        workspace, TIMES, _depends_on(run), asdict(times) | {"recent": [asdict(each) for each in recent]}
+    )
+
+
+def _recent_times(workspace: Workspace, run: RunConfig) -> list[StepTimes]:
+    try:
+        record = dict(remembered(workspace, TIMES, _depends_on(run)))
+        found = [StepTimes(**each) for each in record.pop("recent", [record])]
+        return found if all(map(_is_sound, found)) else []
+    except (ValueError, TypeError):
+        return []
+
+
+def _is_sound(times: StepTimes) -> bool:
+    seconds = float(times.step_seconds), float(times.evaluation_batch_seconds)
+    fits = all(math.isfinite(value) and value >= 0 for value in seconds) and seconds[0] > 0
+    return fits and isinstance(times.device_bytes, int)
 
 
 def remembering_times(

@@ -1,6 +1,7 @@
 """What a report says of a run in names and values: its figures, its data, its model, its machine and its times."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -11,7 +12,7 @@ from core.config.corpus import CorpusConfig
 from core.config.model import ModelConfig
 from core.config.presets import PRESETS
 from core.documents.kinds import kind_named
-from core.events.runs import MachineNoted
+from core.events.runs import Baseline, MachineNoted
 from core.reporting.run_record import RunRecord
 from core.wording import counted, duration, file_size, listed, number, percent
 
@@ -39,6 +40,26 @@ def state_of(record: RunRecord) -> str:
     return "Interrupted" if ended is None else ENDS.get(ended.reason, ended.reason)
 
 
+def beaten_by(record: RunRecord, baselines: Sequence[Baseline]) -> str:
+    """Which simple models predict the validation text better than the run at its best, and what would help; "" where none does."""
+    best = record.history.best
+    if best is None:
+        return ""
+    evaluations = record.history.evaluations
+    own = float(evaluations["bits_per_byte"][int(np.searchsorted(evaluations["step"], best[0]))])
+    better = [f"{each.title} ({each.bits_per_byte:.2f})" for each in baselines if each.bits_per_byte < own]
+    if not better or not own:
+        return ""
+    is_last = best[0] == evaluations["step"][-1]
+    helps = (
+        "It was still improving at its end: train it longer."
+        if is_last
+        else "It improved no more before its end: more text helps most, then a larger model."
+    )
+    verb = "does" if len(better) == 1 else "do"
+    return f"On the validation text {listed(better)} {verb} better than this model at its best ({own:.2f} bits per byte). {helps}"
+
+
 def last_step(record: RunRecord) -> int:
     """The last step that is known of, in the journal or in a checkpoint."""
     steps = record.history.steps["step"]
@@ -52,11 +73,11 @@ def headline(record: RunRecord) -> list[Fact]:
     if history.best is not None:
         row = int(np.searchsorted(history.evaluations["step"], history.best[0]))
         values = {name: float(history.evaluations[name][row]) for name in history.evaluations.names}
-        at = f"at step {history.best[0]:,}"
+        at = f"best, at step {history.best[0]:,}" if history.best[0] else "of the untrained model"
         if values["bits_per_byte"]:
-            figures.append(Fact("Bits per byte", _figure(values["bits_per_byte"], 3), f"best, {at}"))
-        figures.append(Fact("Perplexity", _figure(values["perplexity"], 2), f"best, {at}"))
-        figures.append(Fact("Validation loss", _figure(values["loss"], 3), f"nats/token, best, {at}"))
+            figures.append(Fact("Bits per byte", _figure(values["bits_per_byte"], 3), at))
+        figures.append(Fact("Perplexity", _figure(values["perplexity"], 2), at))
+        figures.append(Fact("Validation loss", _figure(values["loss"], 3), f"nats/token, {at}"))
     if parameters := parameters_of(record):
         figures.append(Fact("Parameters", short_number(parameters), number(parameters)))
     if len(history.steps):

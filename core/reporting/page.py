@@ -11,6 +11,7 @@ from core.diagnosis.doctor import remarks_of
 from core.events.runs import Baseline
 from core.reporting.charts import draw_curves
 from core.reporting.facts import (
+    beaten_by,
     data_facts,
     distinct_machines,
     headline,
@@ -74,6 +75,7 @@ def _contents(record: RunRecord, baselines: Sequence[Baseline]) -> dict[str, Any
         "n_evaluations": len(record.history.evaluations),
         "prompts": prompt_samples(record),
         "remarks": remarks_of(record.history, record.config.doctor if record.config else DoctorConfig()),
+        "beaten_by": beaten_by(record, baselines),
         "data": data_facts(record),
         "tokenizer": tokenizer_facts(record),
         "model": model_facts(record),

@@ -140,8 +140,11 @@ def _finite(x: Column, y: Column) -> Points:
 
 
 def best_point(history: RunHistory, quantity: Quantity, axis: Axis = "step") -> tuple[float, float] | None:
-    """Where the step with the lowest validation loss stands in the chart of a quantity; None where it has none."""
-    if history.best is None or not quantity.evaluation:
+    """Where the step with the lowest validation loss stands in the chart of a quantity; None where it has none.
+
+    Before the first step nothing was learned that could be best.
+    """
+    if history.best is None or not quantity.evaluation or not history.best[0]:
         return None
     step = history.best[0]
     row = int(np.searchsorted(history.evaluations["step"], step))

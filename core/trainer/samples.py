@@ -5,10 +5,11 @@ from core.events.replies import ReplyEnded
 from core.events.runs import SampleWritten
 from core.generation.writing import write_batches
 from core.tokenizers.tokenizer import EOS
+from core.trainer.sample_prompts import sample_prompts
 from core.trainer.session import Session
 
 PROMPT_TOKENS = 8
-SEARCH_TOKENS = 4096  # of the validation text, to find a question in
+SEARCH_TOKENS = 65_536  # of the validation text, to find beginnings of documents in
 
 
 def write_samples(session: Session, stop: StopToken) -> list[SampleWritten] | None:
@@ -20,7 +21,9 @@ def write_samples(session: Session, stop: StopToken) -> list[SampleWritten] | No
     """
     if not session.training.sample_tokens:
         return []
-    prompts = [_tokens(session, prompt) for prompt in session.training.sample_prompts or ("",)]
+    prompts = [_tokens(session, prompt) for prompt in session.training.sample_prompts] or _of_the_text(
+        session
+    )
     config = session.config.sampling.model_copy(
         update={"seed": session.training.seed, "max_new_tokens": session.training.sample_tokens}
     )
@@ -40,14 +43,14 @@ def write_samples(session: Session, stop: StopToken) -> list[SampleWritten] | No
 
 
 def _tokens(session: Session, prompt: str) -> list[int]:
-    """A prompt of the user's; without one, the first question or the first words of the validation text."""
-    tokenizer = session.tokenizer
-    chosen = tokenizer.encode(prompt)
-    if chosen:
-        return [*chosen, EOS] if session.config.sampling.end_prompt else chosen
+    """A prompt of the user's; one that has no token is the first words of the validation text."""
+    chosen = session.tokenizer.encode(prompt)
+    if not chosen:
+        return _of_the_text(session)[0]
+    return [*chosen, EOS] if session.config.sampling.end_prompt else chosen
+
+
+def _of_the_text(session: Session) -> list[list[int]]:
+    """Some questions or beginnings from the validation text; where none is readable, its first tokens."""
     ids: list[int] = session.val_tokens[:SEARCH_TOKENS].tolist()
-    if tokenizer.user_id in ids:
-        question = ids[ids.index(tokenizer.user_id) :]
-        if tokenizer.assistant_id in question:
-            return [EOS, *question[: question.index(tokenizer.assistant_id) + 1]]
-    return ids[:PROMPT_TOKENS]
+    return sample_prompts(session.tokenizer, ids) or [ids[:PROMPT_TOKENS]]

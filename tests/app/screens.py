@@ -162,10 +162,10 @@ def train_fine_tuning():
 
 
 def train_queued():
-    """One run trains, another one waits, and a third one was taken out of the queue."""
+    """One run trains, another one waits, and a third one was removed from the queue."""
     tab = train_running()
     tab.queue.show_queue([QueuedRun("third", LEARNED, Path("third.toml"))], {})
-    tab.banner.show_offer("'fourth' was taken out of the queue.", [undo_removal(tab)])
+    tab.banner.show_offer("'fourth' was removed from the queue.", [undo_removal(tab)])
     return tab
 
 

@@ -49,6 +49,7 @@ TINY = RunConfig(
         eval_interval=2,
         eval_batches=2,
         sample_tokens=4,
+        sample_prompts=("the ",),
         precision="float32",
         attention="sdpa",
         threads=1,

@@ -105,6 +105,7 @@ class TrainController(TabController):
         tab.pause_requested.connect(self._pause)
         tab.go_on_requested.connect(self._go_on)
         tab.stop_requested.connect(self._stop)
+        tab.prompts_chosen.connect(self._change_prompts)
         tab.course_change_requested.connect(self._change_course)
         tab.run_chosen.connect(self._show_history)
         tab.documents_chosen.connect(self._count_documents)
@@ -214,6 +215,13 @@ class TrainController(TabController):
         else:
             self._course = self._name, action
             self._before.start(partial(read_settings, self._workspace, self._name))
+
+    @Slot(object)
+    def _change_prompts(self, prompts: tuple[str, ...]) -> None:
+        """Stop the run, and let it go on at once with other prompts."""
+        if self.active:
+            self._stop()
+            self._goes_on = {"training.sample_prompts": prompts}, ""
 
     @Slot(object)
     def _take_course(self, before: RunConfig | None) -> None:

@@ -15,6 +15,7 @@ from app.tabs.train.form.start_mode import StartMode
 from app.tabs.train.form.start_obstacle import StartObstacle
 from app.tabs.train.run.curves import Curves
 from app.tabs.train.run.progress import Progress, alike_in_a_row
+from app.tabs.train.run.prompts_dialog import PromptsDialog
 from app.tabs.train.run.remark_banner import RemarkBanner
 from app.tabs.train.run.run_column import RunColumn
 from app.tabs.train.run.run_head import RunHead
@@ -70,6 +71,7 @@ class TrainTab(Tab):
         corpus_requested: The way to where documents are added.
         tokenizer_requested: The `RunConfig` whose tokenizer should be looked at.
         plan_changed: `planned_run` may be another one now.
+        prompts_chosen: What the run that trains should continue at its evaluations from now on, a tuple of prompts.
         course_change_requested: What to do about a remark, one of `core.config.remark_actions`.
     """
 
@@ -93,6 +95,7 @@ class TrainTab(Tab):
     corpus_requested = Signal()
     tokenizer_requested = Signal(object)
     plan_changed = Signal()
+    prompts_chosen = Signal(object)
     course_change_requested = Signal(str)
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -303,6 +306,7 @@ class TrainTab(Tab):
         self.head.inspect_requested.connect(self.inspect_requested)
         self.remarks.action_requested.connect(self.course_change_requested)
         self.head.report_requested.connect(self.report_requested)
+        self.samples.prompts_requested.connect(self._edit_prompts)
         self.obstacle.mend_requested.connect(self._mend)
         self.form.details.button.toggled.connect(self._show_what_is_possible)
         self.start_mode.changed.connect(self._show_what_is_possible)
@@ -325,6 +329,22 @@ class TrainTab(Tab):
             self.queue_requested.emit(self.form.name(), run)
         else:
             self.start_requested.emit(self.form.name(), run)
+
+    @Slot()
+    def _edit_prompts(self) -> None:
+        """Those of the run that trains, else those of the form."""
+        live = self._state.is_active
+        prompts = self.samples.prompts() if live else self.form.sample_prompts() or self.samples.prompts()
+        dialog = PromptsDialog(prompts, live, self)
+        dialog.chosen.connect(self._take_prompts)
+        dialog.open()
+
+    @Slot(object)
+    def _take_prompts(self, prompts: tuple[str, ...]) -> None:
+        if not self._state.is_active:
+            self.form.put_sample_prompts(prompts)
+        elif not self._state.is_stopping and prompts != self.samples.prompts():
+            self.prompts_chosen.emit(prompts)
 
     @Slot()
     def _ask_for_tokenizer(self) -> None:

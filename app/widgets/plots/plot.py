@@ -90,7 +90,7 @@ class CurvePlot(QFrame):
         if in_legend:
             self._swatches[name] = Label("━"), Label(name)
             for label in self._swatches[name]:
-                self._header.insertWidget(self._header.indexOf(self._readout), label)
+                self._header.insertWidget(self._header.indexOf(self._beyond), label)
             self._colour_swatch(curve)
 
     def remove_curve(self, name: str) -> None:
@@ -224,6 +224,11 @@ class CurvePlot(QFrame):
     def _make_header(self, title: str) -> None:
         self._title = Label(title)
         set_role(self._title, "subtitle")
+        self._beyond = Label(objectName="beyondMark", visible=False)
+        self._beyond.setToolTip(
+            "The axis ends below the highest values, which are few; Log shows all of them"
+        )
+        set_role(self._beyond, "muted")
         self._readout = Label(alignment=Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self._readout.setMinimumWidth(1)  # gives way before the plot does
         set_role(self._readout, "muted")
@@ -237,6 +242,7 @@ class CurvePlot(QFrame):
         self._header = header = QHBoxLayout()
         header.setSpacing(SMALL)
         header.addWidget(self._title)
+        header.addWidget(self._beyond)
         header.addWidget(self._readout, stretch=1)
         for control in (*controls, self.log_button):
             header.addWidget(control)
@@ -278,6 +284,9 @@ class CurvePlot(QFrame):
         self._fill_in()
         self._frame.stop()  # what was filled in is drawn now
         self.view.draw(self._curves.values(), self._best)
+        beyond = self.view.beyond
+        self._beyond.setText("" if beyond is None else f"▲ to {figure(beyond)}")
+        self._beyond.setVisible(beyond is not None)
         self._show_readout()
 
     def _fill_in(self) -> None:

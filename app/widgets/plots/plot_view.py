@@ -19,6 +19,8 @@ from app.widgets.theme import colours, small_font
 
 POINTS_PER_PIXEL = 0.5
 FEWEST_PLACES = 100
+# A few values far above the others, such as the losses of the first steps, would leave the others a narrow band.
+FEWEST_TO_CLIP, USUAL_PERCENT, MOST_BEYOND = 50, 98, 1.5
 LOWEST_WITH_TITLE = 150  # pixels
 LABEL_SHARE = 0.25  # of the width, between the labels of two baselines, which may stand close to each other
 MARGIN = 0.03  # of a range, beyond the first and the last point,
@@ -56,6 +58,7 @@ class PlotView(pg.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no types
         self.log_x = self.log_y = False
         self._shows_all = True
         self._drawing = False
+        self.beyond: float | None = None  # the highest value, where the axis ends below it
         self._x_title: str | None = None
         self._has_scale: bool | None = None  # whether numbers stand at the axes; None before that was decided
         self._lines: list[tuple[pg.InfiniteLine, float]] = []  # the baselines, and where they stand
@@ -234,8 +237,13 @@ class PlotView(pg.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no types
         if not len(found):
             return
         low, high = float(found.min()), float(found.max())
+        self.beyond = None
         if self.log_y:
             low, high = np.log10(low), np.log10(high)
+        elif len(found) >= FEWEST_TO_CLIP:
+            usual = float(np.percentile(found, USUAL_PERCENT))
+            if high - low > MOST_BEYOND * (usual - low) > 0:
+                self.beyond, high = high, usual
         room = _margin(self._box.height()) * (high - low) or abs(high) * MARGIN or 0.5
         self._box.setYRange(low - room, high + room, padding=0)
 

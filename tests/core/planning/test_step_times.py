@@ -88,3 +88,9 @@ def test_a_real_run_is_remembered(filled, tiny):
         event.seconds for event in train_model(filled, "run", run, StopToken()) if isinstance(event, StepDone)
     ]
     assert known_times(filled, run).step_seconds == statistics.median(seconds[10:])
+
+
+def test_a_busy_moment_is_forgotten_for_the_fastest_of_the_last_times(workspace):
+    for seconds, known in ((2.0, 2.0), (0.5, 0.5), (3.0, 0.5), (0.9, 0.5), (0.8, 0.8)):
+        remember_times(workspace, RUN, StepTimes(seconds, 0.1))
+        assert known_times(workspace, RUN).step_seconds == known

@@ -39,8 +39,8 @@ VOID = {"meta", "br", "img", "hr", "link", "input"}
 MACHINE = MachineNoted(0, 1.6e9, "Linux 6", "Sheep 3000", 4, 2, 8 * 10**9, "", 0, "0.2", "3.11", "2.13")
 
 
-def page_of(workspace, name="first"):
-    return report_page(read_record(workspace, name))
+def page_of(workspace, name="first", baselines=()):
+    return report_page(read_record(workspace, name), baselines)
 
 
 def words_of(page):
@@ -131,7 +131,11 @@ def test_what_a_run_wrote_is_text(trained):
     )
     folder = trained.run("first")
     folder.config.write_text(
-        folder.config.read_text().replace("sample_prompts = []", f"sample_prompts = [{json.dumps(HOSTILE)}]")
+        re.sub(
+            r"sample_prompts = \[[^]]*\]",
+            lambda _: f"sample_prompts = [{json.dumps(HOSTILE)}]",
+            folder.config.read_text(),
+        )
     )
     shutil.copytree(folder.root, trained.runs / "<b>bold<b>")
     page = page_of(trained, "<b>bold<b>")
@@ -348,3 +352,24 @@ def test_a_time_that_a_damaged_journal_gives_as_no_number_is_not_shown(trained):
     damaged = [re.sub(r'"seconds": [0-9.e-]+', '"seconds": NaN', line) for line in lines]
     journal.write_text("".join(damaged))
     assert "NaN" not in page_of(trained)
+
+
+@pytest.mark.parametrize(
+    ("last", "helps"), [(1.9, "train it longer"), (2.3, "more text helps most, then a larger model")]
+)
+def test_simple_models_that_do_better_are_a_remark_with_what_helps(trained, last, helps):
+    events = [
+        prepared(),
+        Evaluated(0, 4.0, 54.6, 2.5, 0.1),
+        step(1),
+        Evaluated(1, 2.1, 7.4, 2.1, 0.1),
+        step(2),
+    ]
+    write_journal(trained, *events, Evaluated(2, last, 7.0, last, 0.1))
+    baselines = [Baseline("lzma", "lzma", 1.8, None), Baseline("unigram", "unigram", 4.0, 5.0)]
+    words = words_of(page_of(trained, baselines=baselines))
+    assert (
+        f"lzma (1.80) does better than this model at its best ({min(last, 2.1):.2f} bits per byte)." in words
+    )
+    assert helps in words
+    assert "better than this model" not in words_of(page_of(trained))

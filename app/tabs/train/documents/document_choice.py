@@ -13,7 +13,7 @@ from core.config.corpus import CorpusConfig
 from core.corpus.passages import CorpusTotals
 
 COUNTING = "Counting…"
-TOOLTIP = "Choose documents by folder, kind, tag or words, and see which they are"
+TOOLTIP = "Select documents by folder, kind, tag or words, and see which they are"
 
 
 class DocumentChoice(QWidget):

@@ -31,7 +31,7 @@ from core.wording import number
 
 COUNT_MS = 250  # after the last key, until documents are counted
 SIZE_PX = (720, 540)
-NO_TAGS = "No document has a tag yet. Choose rows in the Corpus tab and press Ctrl+T to give them some."
+NO_TAGS = "No document has a tag yet. Select rows in the Corpus tab and press Ctrl+T to add some."
 LISTS = {  # by setting: the title, the tool tip
     "kinds": ("&Kinds", "Only documents of a ticked kind; without a tick, of all kinds"),
     "tags": ("&With one of these tags", "Only documents with a ticked tag; without a tick, with any tag or none"),
@@ -53,7 +53,7 @@ class DocumentDialog(QDialog):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("documentDialog")
-        self.setWindowTitle("Choose documents")
+        self.setWindowTitle("Select documents")
         self.lists = {name: CheckList(self) for name in LISTS}
         self.views = {
             name: check_view(self.lists[name], f"{name}List", title.replace("&", ""), tip)
@@ -78,8 +78,8 @@ class DocumentDialog(QDialog):
             QDialogButtonBox.StandardButton.Ok | QDialogButtonBox.StandardButton.Cancel
         )
         for standard, text, tip in (
-            (QDialogButtonBox.StandardButton.Ok, "Choose", "Learn from these documents"),
-            (QDialogButtonBox.StandardButton.Cancel, "Cancel", "Leave the choice as it was (Esc)"),
+            (QDialogButtonBox.StandardButton.Ok, "Select", "Train on these documents"),
+            (QDialogButtonBox.StandardButton.Cancel, "Cancel", "Leave the selection as it was (Esc)"),
         ):
             self.buttons.button(standard).setText(text)
             self.buttons.button(standard).setToolTip(tip)

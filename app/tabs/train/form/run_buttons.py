@@ -30,7 +30,7 @@ class RunState(Enum):
 
 
 START = ("&Start", "play", "Train the run that the form describes")
-START_RESUMING = ("Re&sume", "resume", "Go on with the chosen run, with the settings of the form")
+START_RESUMING = ("Re&sume", "resume", "Go on with the selected run, with the settings of the form")
 QUEUE = ("Add to &queue", "add", "Train the run that the form describes after the one that trains now")
 PAUSE_HELP, RESUME_HELP = "Hold the run between two steps", "Go on with the run"
 STOP = {  # text, picture, tool tip
@@ -91,14 +91,15 @@ class RunButtons(QWidget):
         self._state, self._obstacle = state, obstacle
         start = START_RESUMING if resumes else START
         text, picture, tip = QUEUE if state.is_active else start
-        _relabel(self.start_button, text, picture, tip, "on_accent")
+        _relabel(self.start_button, text, picture, tip, "" if state.is_active else "on_accent")
+        set_role(self.start_button, "" if state.is_active else "primary")  # the queue is the side way
         self._enable_start()
         self.start_button.setToolTip(obstacle or tip)
         paused = state is RunState.PAUSED
         self.pause_button.setEnabled(state.is_active and not state.is_stopping)
         _relabel(
             self.pause_button,
-            *(("Res&ume", "resume", RESUME_HELP) if paused else ("Pa&use", "pause", PAUSE_HELP)),
+            *(("Contin&ue", "resume", RESUME_HELP) if paused else ("Pa&use", "pause", PAUSE_HELP)),
         )
         self.stop_button.setEnabled(state.is_active and state is not RunState.STOPPING)
         _relabel(self.stop_button, *STOP.get(state, NO_STOP))

@@ -149,6 +149,14 @@ class RunForm(QWidget):
         self.horizon.set_fixed(reasons.get("training.horizon", ""))
         self.documents.set_fixed(reasons.get("corpus.folder", ""))
 
+    def sample_prompts(self) -> tuple[str, ...]:
+        """What the model should continue at each evaluation; nothing where that is taken from the text."""
+        prompts: tuple[str, ...] = self._groups["training"].editor("sample_prompts").read()
+        return prompts
+
+    def put_sample_prompts(self, prompts: tuple[str, ...]) -> None:
+        self._groups["training"].show({"sample_prompts": prompts})
+
     def show_name(self, name: str) -> None:
         self.suggested_name = name  # once that run stands, the next suggestion may take its place
         self.name_edit.setText(name)

@@ -108,7 +108,7 @@ class RunHead(QWidget):
             "Save a report of this run as a page for the browser, and open it",
         )
         self.keep_button = named_button(
-            "Keep…", "keepCheckpointButton", "lock", "Keep a checkpoint of this run for ever, under a name"
+            "Keep…", "keepCheckpointButton", "lock", "Keep a checkpoint of this run permanently, under a name"
         )
         for button in (self.inspect_button, self.chat_button, self.keep_button, self.report_button):
             policy = button.sizePolicy()

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QEvent, Slot
+from PySide6.QtCore import QEvent, Qt, Signal, Slot
 from PySide6.QtGui import QShowEvent, QTextCursor
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QSlider, QTextEdit, QToolButton, QVBoxLayout, QWidget
 
@@ -10,6 +10,7 @@ from app.tabs.train.run.sample_steps import SampleSteps
 from app.widgets.controls.elided_box import ElidedBox
 from app.widgets.controls.slider import ClickSlider
 from app.widgets.controls.small import toggle_button
+from app.widgets.icons import give_icon
 from app.widgets.label import Label
 from app.widgets.text_difference import difference, told
 from app.widgets.text_look import look, marked
@@ -18,16 +19,22 @@ from core.events.runs import SampleWritten
 from core.wording import printable
 
 ALL_PROMPTS = "All prompts"
-NOTHING_YET = "What the model writes at each evaluation appears here."
+NOTHING_YET = "Samples of each evaluation will appear here."
 NOT_WRITTEN = "(not written at this step)"
 ONLY_SPACES = "(only spaces)"
 WIDEST_LABEL = "step 0,000,000"
 SHORTEST_PROMPT = 5  # letters of the box that chooses one, in a narrow window
-SHORTEST_SLIDER_PX = 44
+SHORTEST_SLIDER_PX = 34
 
 
 class Samples(QWidget):
-    """A slider over the steps; at its end it follows what comes. A second one chooses the step to compare with."""
+    """A slider over the steps; at its end it follows what comes. A second one chooses the step to compare with.
+
+    Signals:
+        prompts_requested: The user wants to see and change what the model continues.
+    """
+
+    prompts_requested = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -61,6 +68,10 @@ class Samples(QWidget):
         if follows:
             self._move(self.slider, newest)
         self._show()
+
+    def prompts(self) -> tuple[str, ...]:
+        """What the model continued at the newest step."""
+        return tuple(self._written.at(self._written.steps[-1])) if self._written.steps else ()
 
     def forget(self) -> None:
         """Make room for another run."""
@@ -192,6 +203,12 @@ class Samples(QWidget):
         for label in (self.label, self.base_label):
             set_role(label, "muted")
             label.setMinimumWidth(label.fontMetrics().horizontalAdvance(WIDEST_LABEL))
+        self.prompts_button = QToolButton(objectName="samplePromptsButton")
+        set_role(self.prompts_button, "mark")  # a low one, as below
+        give_icon(self.prompts_button, "edit")
+        self.prompts_button.setAccessibleName("Edit the prompts")
+        self.prompts_button.setToolTip("Edit, add and remove what the model continues at each evaluation")
+        self.prompts_button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.compare_button: QToolButton = toggle_button(
             "Compare",
             "compareSamplesButton",
@@ -204,6 +221,7 @@ class Samples(QWidget):
         row = QHBoxLayout()
         row.setSpacing(SMALL)
         row.addWidget(self.title)
+        row.addWidget(self.prompts_button)
         row.addWidget(self.prompt_box, stretch=2)
         row.addWidget(self.slider, stretch=3)
         row.addWidget(self.label)
@@ -221,6 +239,7 @@ class Samples(QWidget):
         self.base_slider.valueChanged.connect(self._show)
         self.prompt_box.activated.connect(self._show)
         self.compare_button.toggled.connect(self._compare)
+        self.prompts_button.clicked.connect(self.prompts_requested)
 
 
 def _slider(name: str, title: str, tooltip: str) -> QSlider:

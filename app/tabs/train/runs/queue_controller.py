@@ -98,7 +98,7 @@ class QueueController(QObject):
         self._removed = entry
         self.changed.emit()
         if entry.config is not None:
-            self._tab.banner.show_offer(f"{entry.name!r} was taken out of the queue.", [self._undo])
+            self._tab.banner.show_offer(f"{entry.name!r} was removed from the queue.", [self._undo])
 
     @Slot()
     def _put_back(self) -> None:

@@ -79,9 +79,9 @@ class QueuePanel(QWidget):
             "Start &queue", "startQueueButton", "play", "Train these runs, one after the other"
         )
         self.remove_button = named_button(
-            "Take out", "dequeueButton", "close", "Take the chosen run out of the queue (Delete)"
+            "Remove", "dequeueButton", "close", "Remove the selected run from the queue (Delete)"
         )
-        self._remove_action = QAction("Take out", self.view)
+        self._remove_action = QAction("Remove from queue", self.view)
         self._remove_action.setShortcut(QKeySequence.StandardKey.Delete)
         self._remove_action.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
         self.view.addAction(self._remove_action)

@@ -38,7 +38,7 @@ class RunChooser(QWidget):
         self.box.setModel(self._runs)
         self.box.activated.connect(self._choose)
         self.resume_button = QPushButton("&Resume", objectName="resumeButton")
-        self.resume_button.setAccessibleName("Resume the chosen run")
+        self.resume_button.setAccessibleName("Resume the selected run")
         give_icon(self.resume_button, "resume")
         self.resume_button.clicked.connect(self._resume)
         self._lay_out()
@@ -50,7 +50,7 @@ class RunChooser(QWidget):
         self._runs.show(runs)
         name = chosen or (before.name if before else "")
         self.box.setCurrentIndex(self._runs.row(name))
-        self.box.setPlaceholderText("Choose a run" if runs else "No runs yet")
+        self.box.setPlaceholderText("Select a run" if runs else "No runs yet")
         self._show_what_is_possible()
 
     def set_idle(self, idle: bool) -> None:
@@ -74,11 +74,11 @@ class RunChooser(QWidget):
 
     def _obstacle(self, run: RunSummary | None) -> str:
         if run is None:
-            return "Choose a run first"
+            return "Select a run first"
         if run.last_step is None:
             return "This run has no checkpoint to go on from"
         if run.step >= run.max_steps:
-            return f"This run has taken all of its {counted(run.max_steps, 'step')}; choose Start from above to train it longer"
+            return f"This run has taken all of its {counted(run.max_steps, 'step')}; under Details, Start from trains it longer"
         return ""
 
     @Slot(int)

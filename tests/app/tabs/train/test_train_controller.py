@@ -517,3 +517,12 @@ def test_a_run_that_the_closing_window_stopped_is_offered_at_the_next_start(
     assert tab.unfinished_offer.isVisible() == (not by_user)
     if not by_user:
         assert tab.unfinished_offer.text() == "Go on with 'first', stopped at step 2 of 1,000?"
+
+
+def test_other_prompts_let_the_run_go_on_with_them_at_once(tab, controller, training, qtbot):
+    qtbot.mouseClick(tab.buttons.start_button, LEFT)
+    training.allow(2)
+    qtbot.waitUntil(lambda: curve(tab) == [1, 2])
+    tab.prompts_chosen.emit(("Who?",))
+    qtbot.waitUntil(lambda: training.asked[1:] == [("run", {"training.sample_prompts": ("Who?",)})])
+    stop(tab, qtbot, controller)

@@ -211,7 +211,7 @@ def test_pause_and_stop_ask_for_the_run_that_trains(tab, qtbot):
     with qtbot.waitSignal(tab.pause_requested):
         qtbot.mouseClick(tab.buttons.pause_button, Qt.MouseButton.LeftButton)
     tab.show_paused(True)
-    assert tab.buttons.pause_button.text() == "Res&ume"
+    assert tab.buttons.pause_button.text() == "Contin&ue"
     with qtbot.waitSignal(tab.go_on_requested):
         qtbot.mouseClick(tab.buttons.pause_button, Qt.MouseButton.LeftButton)
     with qtbot.waitSignal(tab.stop_requested):
@@ -252,3 +252,17 @@ def test_twenty_thousand_steps_are_taken_in_by_a_handful_of_operations(tab, monk
         20_000
     ] * 5  # loss, time and speed in figures; loss and perplexity as curves
     assert tab.head.status.text().startswith("step 20,000")
+
+
+def test_while_a_run_trains_the_way_into_the_queue_is_not_the_main_button(tab):
+    assert tab.buttons.start_button.property("role") == "primary"
+    tab.show_started("run")
+    assert tab.buttons.start_button.text() == "Add to &queue"
+    assert not tab.buttons.start_button.property("role")
+    tab.show_ended()
+    assert tab.buttons.start_button.property("role") == "primary"
+
+
+def test_a_run_that_was_only_measured_untrained_has_no_best_point(tab):
+    tab.show_events([Evaluated(0, 7.0, 1096.6, 3.0, 0.1), *steps(1, 3)])
+    assert tab.curves.loss.best is None

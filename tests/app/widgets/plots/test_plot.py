@@ -303,3 +303,19 @@ def test_a_dotted_curve_has_a_dot_at_each_point(qtbot):
     plot.add_curve("few", "plot_other", dotted=True)
     plot.add_curve("many", "plot_training")
     assert [plot._curves[name].bold_line.opts["symbol"] for name in ("few", "many")] == ["o", None]
+
+
+def test_a_few_values_far_above_do_not_squeeze_the_others(plot, qtbot):
+    plot.extend("training", range(200), [90.0, 40.0, *[2.0 - step / 200 for step in range(198)]])
+    mark = plot.findChild(Label, "beyondMark")
+    qtbot.waitUntil(lambda: mark.text() == "▲ to 90")
+    assert plot.view.getPlotItem().getViewBox().viewRange()[1][1] < 10
+    plot.set_log(True)
+    qtbot.waitUntil(lambda: not mark.isVisible())
+
+
+def test_an_even_curve_is_shown_whole(plot, qtbot):
+    plot.extend("training", range(200), [4.0 - step / 100 for step in range(200)])
+    qtbot.waitUntil(lambda: len(drawn(plot, "training")) > 0)
+    assert plot.view.beyond is None
+    assert plot.view.getPlotItem().getViewBox().viewRange()[1][1] >= 4.0

@@ -56,7 +56,7 @@ def dialog(qtbot, tab):
 
 def choose(qtbot, dialog):
     button = dialog.buttons.buttons()[0]
-    assert button.text() == "Choose"
+    assert button.text() == "Select"
     qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
 
 

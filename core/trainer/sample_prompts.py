@@ -1,0 +1,67 @@
+"""Prompts for samples, taken from a text: how several of its documents begin, in whole words that a person can read."""
+
+import re
+from collections.abc import Iterator
+from typing import TypeVar
+
+from core.tokenizers.tokenizer import EOS, Tokenizer
+
+MOST_PROMPTS = 3
+BEGINNING_TOKENS = 32  # of a document, to find whole words in
+FEWEST_WORDS, MOST_WORDS = 2, 5
+LETTERS_SHARE = 0.85  # of what is no white space in a readable beginning
+UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u9fff]{6,}")  # Japanese and Chinese put no spaces between words
+UNSPACED_LENGTH = 6
+
+Found = TypeVar("Found")
+
+
+def sample_prompts(tokenizer: Tokenizer, ids: list[int]) -> list[list[int]]:
+    """Up to `MOST_PROMPTS` prompts as tokens, of whichever kind more documents are: questions, or readable beginnings.
+
+    They are spread over the documents, and no two are alike. None where the text has neither.
+    """
+    questions = list(_questions(tokenizer, ids))
+    words = list(dict.fromkeys(filter(None, map(readable, _beginnings(tokenizer, ids)))))
+    if len(questions) >= len(words):
+        return _spread(questions)
+    return [tokenizer.encode(text) for text in _spread(words)]
+
+
+def readable(text: str) -> str:
+    """The first whole words of a text; "" where they are none that a person could go on with."""
+    if found := UNSPACED.match(text.strip()):
+        return found[0][:UNSPACED_LENGTH]
+    *whole, _cut = text.split(" ")  # the last one may go on
+    line = " ".join(whole).lstrip().partition("\n")[0]
+    words = line.split()[:MOST_WORDS]
+    joined = "".join(words)
+    letters = sum(sign.isalpha() for sign in joined)
+    if len(words) < FEWEST_WORDS or letters < LETTERS_SHARE * len(joined) or not joined.isprintable():
+        return ""
+    return " ".join(words) if all(any(map(str.isalpha, word)) for word in words) else ""
+
+
+def _beginnings(tokenizer: Tokenizer, ids: list[int]) -> Iterator[str]:
+    """How documents begin; the first text counts too, though it may be the middle of one."""
+    for start in [0, *(place + 1 for place, token in enumerate(ids) if token == EOS)]:
+        document = ids[start : start + BEGINNING_TOKENS]
+        end = document.index(EOS) if EOS in document else len(document)
+        yield tokenizer.decode(document[:end]) + (" " if end < len(document) else "")
+
+
+def _questions(tokenizer: Tokenizer, ids: list[int]) -> Iterator[list[int]]:
+    """What users ask in conversations, up to where the assistant begins."""
+    user, assistant = tokenizer.user_id, tokenizer.assistant_id
+    seen = set()
+    for start in (place for place, token in enumerate(ids) if token == user):
+        question = tuple(ids[start : start + 4 * BEGINNING_TOKENS])
+        if assistant in question and (asked := question[: question.index(assistant) + 1]) not in seen:
+            seen.add(asked)
+            yield [EOS, *asked]
+
+
+def _spread(found: list[Found]) -> list[Found]:
+    """Some of them, from the first to the last at even distances."""
+    count = min(MOST_PROMPTS, len(found))
+    return [found[place * (len(found) - 1) // max(count - 1, 1)] for place in range(count)]
