@@ -9,7 +9,7 @@ import functools
 import re
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
-from typing import Any, ParamSpec, TypeAlias, TypeVar
+from typing import Any, ClassVar, ParamSpec, TypeAlias, TypeVar
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -22,6 +22,19 @@ class Event:
     def as_record(self) -> dict[str, Any]:
         """The fields by name, led by `event`, the class name in snake case."""
         return {"event": event_name(type(self))} | dataclasses.asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Progress(Event):
+    """How much of some work is done, and of how much. `work` is what is done, for people."""
+
+    work: ClassVar[str]
+    unit: ClassVar[str]  # with which the names of the two fields begin
+
+    @property
+    def amounts(self) -> tuple[int, int]:
+        """What is done, and all there is; that is 0 where it is not known."""
+        return getattr(self, f"{self.unit}done"), getattr(self, f"{self.unit}total")
 
 
 def event_name(kind: type[Event]) -> str:

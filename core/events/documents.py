@@ -1,8 +1,9 @@
 """What an import and a watched folder report, from a file to searchable text; sizes in bytes, times in seconds."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
-from core.events.base import Event
+from core.events.base import Event, Progress
 from core.events.document_state import DocumentState
 
 
@@ -95,8 +96,11 @@ class FileRestated(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class TextIndexed(Event):
+class TextIndexed(Progress):
     """Documents made searchable so far, of all that had to be."""
+
+    work: ClassVar = "Indexing texts"
+    unit: ClassVar = ""
 
     done: int
     total: int

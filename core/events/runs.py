@@ -1,18 +1,22 @@
 """What a run reports, from the library's text to its last checkpoint."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
-from core.events.base import Event
+from core.events.base import Event, Progress
 
 # text -> tokens
 
 
 @dataclass(frozen=True, slots=True)
-class LearningProgress(Event):
+class LearningProgress(Progress):
     """Characters of training text read so far, of all there are, to learn a vocabulary from.
 
     Once all are read, the vocabulary is made of them. That can take a minute, without any event.
     """
+
+    work: ClassVar = "Training the tokenizer"
+    unit: ClassVar = "characters_"
 
     characters_done: int
     characters_total: int
@@ -28,8 +32,11 @@ class TokenizerBuilt(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class DatasetProgress(Event):
+class DatasetProgress(Progress):
     """Characters encoded so far, of all there are."""
+
+    work: ClassVar = "Encoding text"
+    unit: ClassVar = "characters_"
 
     characters_done: int
     characters_total: int

@@ -1,8 +1,9 @@
 """What the measurements of finished models report. They reach no window and no journal."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
-from core.events.base import Event
+from core.events.base import Event, Progress
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +30,11 @@ class SampleEvaluated(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class ScoreProgress(Event):
+class ScoreProgress(Progress):
     """Bytes of a text that are scored so far, of all there are; 0 where that is not known, as of a pipe."""
+
+    work: ClassVar = "Scoring bytes"
+    unit: ClassVar = "bytes_"
 
     bytes_done: int
     bytes_total: int

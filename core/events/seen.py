@@ -1,13 +1,17 @@
 """What a look-up in the training text reports: which passages of a reply stand there, and in which documents."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
-from core.events.base import Event
+from core.events.base import Event, Progress
 
 
 @dataclass(frozen=True, slots=True)
-class SeenProgress(Event):
+class SeenProgress(Progress):
     """The index over a data set's training text is being built: bytes of work done, and all there are."""
+
+    work: ClassVar = "Indexing the training text"
+    unit: ClassVar = "bytes_"
 
     dataset: str
     bytes_done: int

@@ -1,37 +1,35 @@
 """What the benchmarks report, as lines of text."""
 
-from core.events.base import Event
 from core.events.bench import BenchCompared, BenchFact, BenchMeasured, LearnCompared, LearnMeasured
 from core.wording import counted
 
 
-def benchmark_line(event: Event) -> str:
-    """One row of a benchmark; empty for any other event."""
-    match event:
-        case BenchMeasured():
-            return (
-                f"{event.bench:<9}{event.shape:<14}{event.subject:<34}{event.rate:>10,.1f} {event.unit:<9}"
-                f"{event.ratio_to_peer:>8.2f} x{_spread(event)}"
-            )
-        case BenchCompared():
-            return (
-                f"{event.bench:<9}{event.shape:<14}{event.subject:<48}{event.other:<22}"
-                f"{event.ratio:>8.2f} x{_spread(event)}"
-            )
-        case LearnMeasured():
-            return (
-                f"{event.subject:<9}step {event.step:>7,}{event.tokens:>13,} tokens"
-                f"{event.seconds:>9.1f} s{event.loss:>9.4f} nats/character"
-            )
-        case LearnCompared():
-            return _learned(event)
-        case BenchFact():
-            return f"{event.bench:<9}{event.shape:<14}{event.subject:<48}{event.value:>10,.1f} {event.unit}"
-        case _:
-            return ""
+def measured_line(event: BenchMeasured) -> str:
+    return (
+        f"{event.bench:<9}{event.shape:<14}{event.subject:<34}{event.rate:>10,.1f} {event.unit:<9}"
+        f"{event.ratio_to_peer:>8.2f} x{_spread(event)}"
+    )
 
 
-def _learned(event: LearnCompared) -> str:
+def compared_line(event: BenchCompared) -> str:
+    return (
+        f"{event.bench:<9}{event.shape:<14}{event.subject:<48}{event.other:<22}"
+        f"{event.ratio:>8.2f} x{_spread(event)}"
+    )
+
+
+def learn_measured_line(event: LearnMeasured) -> str:
+    return (
+        f"{event.subject:<9}step {event.step:>7,}{event.tokens:>13,} tokens"
+        f"{event.seconds:>9.1f} s{event.loss:>9.4f} nats/character"
+    )
+
+
+def fact_line(event: BenchFact) -> str:
+    return f"{event.bench:<9}{event.shape:<14}{event.subject:<48}{event.value:>10,.1f} {event.unit}"
+
+
+def learn_compared_line(event: LearnCompared) -> str:
     seconds, lower = event.seconds_to_peer_loss, event.peer_loss - event.loss_at_peer_seconds
     reached = (
         "Ours did not reach that loss"
@@ -48,3 +46,6 @@ def _learned(event: LearnCompared) -> str:
 
 def _spread(event: BenchMeasured | BenchCompared) -> str:
     return f" ({event.lowest_ratio:.2f} to {event.highest_ratio:.2f})"
+
+
+LINES = (measured_line, compared_line, learn_measured_line, learn_compared_line, fact_line)

@@ -1,31 +1,29 @@
 """What the measurements of finished models report, as lines of text."""
 
-from core.events.base import Event
 from core.events.scoring import ModelsCompared, QuestionAnswered, SampleEvaluated, TextScored
 from core.wording import counted, noun_for, number, percent
 
 
-def evaluation_line(event: Event) -> str:
-    """A measurement as a sentence; empty for any other event."""
-    match event:
-        case QuestionAnswered(right=False):
-            return f"{event.question} → {event.answer!r}, not {event.expected!r}"
-        case SampleEvaluated():
-            right, total = number(event.right), counted(event.total, "held-out question")
-            return f"{right} of {total} answered correctly: {percent(event.share, 1)}"
-        case TextScored():
-            return _scored(event)
-        case ModelsCompared():
-            return (
-                f"KL divergence of {event.name}, step {event.step:,}, from {event.other}, step {event.other_step:,}: "
-                f"{event.kl_nats:.4g} nats/token, {event.kl_bits:.4g} bits/token; "
-                f"in reverse {event.reverse_kl_nats:.4g} nats/token, {event.reverse_kl_bits:.4g} bits/token"
-            )
-        case _:
-            return ""
+def question_line(event: QuestionAnswered) -> str:
+    if event.right:
+        return ""
+    return f"{event.question} → {event.answer!r}, not {event.expected!r}"
 
 
-def _scored(event: TextScored) -> str:
+def sample_line(event: SampleEvaluated) -> str:
+    right, total = number(event.right), counted(event.total, "held-out question")
+    return f"{right} of {total} answered correctly: {percent(event.share, 1)}"
+
+
+def models_line(event: ModelsCompared) -> str:
+    return (
+        f"KL divergence of {event.name}, step {event.step:,}, from {event.other}, step {event.other_step:,}: "
+        f"{event.kl_nats:.4g} nats/token, {event.kl_bits:.4g} bits/token; "
+        f"in reverse {event.reverse_kl_nats:.4g} nats/token, {event.reverse_kl_bits:.4g} bits/token"
+    )
+
+
+def text_line(event: TextScored) -> str:
     line = (
         f"{event.name}, step {event.step:,}: {event.loss:.4f} nats/token, perplexity {event.perplexity:.2f}, "
         f"{event.bits_per_byte:.3f} bits/byte; {counted(event.tokens, 'token')}, {counted(event.bytes, 'byte')}"
@@ -40,3 +38,6 @@ def _scored(event: TextScored) -> str:
             "left out of bits/byte]"
         )
     return line
+
+
+LINES = (question_line, sample_line, text_line, models_line)

@@ -6,17 +6,19 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime
+from functools import singledispatchmethod
 from pathlib import PurePath
 from typing import Any, TypeVar
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeRemainingColumn
+from rich.progress import Progress as Bars
 from rich.table import Table
 from rich.text import Text
 
 from core.control import StopToken
 from core.errors.base import UserFacingError
-from core.events.base import Event, Task
+from core.events.base import Event, Progress, Task
 from core.events.comparison import CheckpointReplied, SideEnded
 from core.events.document_state import DocumentState
 from core.events.documents import (
@@ -28,12 +30,12 @@ from core.events.documents import (
     TextIndexed,
 )
 from core.events.replies import ReplyEnded, TokenWritten
-from core.events.runs import DatasetBuilt, DatasetProgress, LearningProgress, RunEnded, RunPrepared, StepDone
-from core.events.scoring import SampleEvaluated, ScoreProgress, TextScored
-from core.events.seen import SeenFound, SeenLocated, SeenProgress
+from core.events.runs import DatasetBuilt, RunEnded, RunPrepared, StepDone
+from core.events.scoring import SampleEvaluated, TextScored
+from core.events.seen import SeenFound, SeenLocated
 from core.events.serving import ServerStarted
 from core.system.signals import ENDING, exit_at_once
-from core.terminal.lines import event_line, prepared_line, step_figures
+from core.terminal.lines import event_line, step_figures
 from core.terminal.output import print_to_stderr, terminal_text
 from core.wording import RUNNING_TEXT, json_text, printable
 
@@ -46,14 +48,13 @@ NUMBERS = {
     *("vocab_size", "bytes_per_token", "unknown_share", "train_tokens"),
 }
 STDERR, STOPPING = 2, b"stopping at the next safe point ...\n"
-INDEXING, LEARNING, ENCODING = "Indexing texts", "Training the tokenizer", "Encoding text"
-SCORING, SEARCHING = "Scoring bytes", "Indexing the training text"
 LONGEST_LINE = 100_000  # characters, of a table that goes into a file or another program
 WORTH_A_LINE = {
     DocumentState.WARNING,
     DocumentState.ENCRYPTED,
     DocumentState.FAILED,
 }  # a folder can hold thousands of files of no known kind
+ENDS_OF_WORK = ImportFinished | DatasetBuilt | RunEnded | SampleEvaluated | TextScored | SeenFound
 # what takes several lines; in any other event a line break is one of a name, which is shown as a sign
 WITH_LINES = ReplyEnded | SideEnded | CheckpointReplied | TextScored | SeenFound | SeenLocated | ServerStarted
 
@@ -157,7 +158,7 @@ class Screen:
 
     def __init__(self) -> None:
         self._console = Console(highlight=False, soft_wrap=True)
-        self._progress = Progress(
+        self._progress = Bars(
             TextColumn("{task.description}"),
             BarColumn(bar_width=24),
             MofNCompleteColumn(),
@@ -176,66 +177,61 @@ class Screen:
     def __exit__(self, *trouble: object) -> None:
         self._progress.stop()
 
+    @singledispatchmethod
     def show(self, event: Event) -> None:
         """Move the bar, write a line, or both."""
-        match event:
-            case ImportStarted() | ArchiveOpened() | PageRecognizing() | FileImported() | TextIndexed():
-                self._show_reading(event)
-            case LearningProgress() | DatasetProgress():
-                title = LEARNING if isinstance(event, LearningProgress) else ENCODING
-                if self._bar_title != title:
-                    self._start_bar(title, event.characters_total)
-                self._move_to(event.characters_done)
-            case RunPrepared():
-                self._end_bar()
-                self._line(prepared_line(event))
-                self._start_bar("Training", event.max_steps, event.start_step)
-            case StepDone():
-                self._move_to(event.step, step_figures(event))
-            case ScoreProgress():
-                if self._bar_title != SCORING:
-                    self._start_bar(SCORING, event.bytes_total or None)
-                self._move_to(event.bytes_done)
-            case SeenProgress():
-                if self._bar_title != SEARCHING:
-                    self._start_bar(SEARCHING, event.bytes_total)
-                self._move_to(event.bytes_done)
-            case TokenWritten(sample=sample):
-                if sample:
-                    return  # of several replies at once each is shown when it is whole
-                text = terminal_text(event.text, self._console.file)
-                print(text, end="", flush=True, file=self._console.file)  # for each token: rich takes 0.1 ms
-            case _:
-                self._say(event)
-
-    def _show_reading(self, event: Event) -> None:
-        match event:
-            case ImportStarted(files=files):
-                self._start_bar("Reading", files)
-            case ArchiveOpened():
-                self._add_to_total(event.files)
-            case PageRecognizing():
-                name = printable(PurePath(event.path).name)  # a bar is only on a terminal
-                self._advance(0, f"{name}: page {event.page:,}")
-            case FileImported():
-                self._advance(1)
-                if event.state in WORTH_A_LINE:
-                    self._line(f"{event.state}: {event.path}: {event.reason}")
-            case TextIndexed(done=done, total=total) if done < total:
-                if self._bar_title != INDEXING:
-                    self._start_bar(INDEXING, total)
-                self._move_to(done)
-            case _:
-                self._end_bar()
-
-    def _say(self, event: Event) -> None:
         line = event_line(event)
-        if isinstance(
-            event, ImportFinished | DatasetBuilt | RunEnded | SampleEvaluated | TextScored | SeenFound
-        ):
+        if isinstance(event, ENDS_OF_WORK):
             self._end_bar()
         if line:
             self._line(line, kept=RUNNING_TEXT if isinstance(event, WITH_LINES) else "")
+
+    @show.register
+    def _(self, event: ImportStarted) -> None:
+        self._start_bar("Reading", event.files)
+
+    @show.register
+    def _(self, event: ArchiveOpened) -> None:
+        self._add_to_total(event.files)
+
+    @show.register
+    def _(self, event: PageRecognizing) -> None:
+        name = printable(PurePath(event.path).name)  # a bar is only on a terminal
+        self._advance(0, f"{name}: page {event.page:,}")
+
+    @show.register
+    def _(self, event: FileImported) -> None:
+        self._advance(1)
+        if event.state in WORTH_A_LINE:
+            self._line(f"{event.state}: {event.path}: {event.reason}")
+
+    @show.register
+    def _(self, event: Progress) -> None:
+        self._show_progress(event)
+
+    @show.register
+    def _(self, event: TextIndexed) -> None:
+        if event.done < event.total:
+            self._show_progress(event)
+        else:
+            self._end_bar()  # nothing else says so
+
+    @show.register
+    def _(self, event: RunPrepared) -> None:
+        self._end_bar()
+        self._line(event_line(event))
+        self._start_bar("Training", event.max_steps, event.start_step)
+
+    @show.register
+    def _(self, event: StepDone) -> None:
+        self._move_to(event.step, step_figures(event))
+
+    @show.register
+    def _(self, event: TokenWritten) -> None:
+        if event.sample:
+            return  # of several replies at once each is shown when it is whole
+        text = terminal_text(event.text, self._console.file)
+        print(text, end="", flush=True, file=self._console.file)  # for each token: rich takes 0.1 ms
 
     def _line(self, text: str, kept: str = "") -> None:
         if self._console.is_terminal:
@@ -243,6 +239,12 @@ class Screen:
             self._console.print(Text(text))  # a Text, so that nobody's file name is read as markup
         else:
             print(text, file=self._console.file)  # rich would take some control characters out
+
+    def _show_progress(self, event: Progress) -> None:
+        done, total = event.amounts
+        if self._bar_title != event.work:
+            self._start_bar(event.work, total or None)
+        self._move_to(done)
 
     def _start_bar(self, title: str, total: int | None, done: int = 0) -> None:
         self._end_bar()

@@ -69,3 +69,6 @@ def located_lines(located: SeenLocated) -> str:
             where += f", characters {place.start + 1:,} to {place.end:,} (document {place.document_id})"
         lines.append(f"{number:>3}. {where}")
     return "\n".join(lines)
+
+
+LINES = (found_line, located_lines)
