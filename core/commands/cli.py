@@ -20,6 +20,7 @@ from core.commands import (
     bench,
     conversations,
     documents,
+    generate,
     inspection,
     keep,
     plan,
@@ -32,24 +33,17 @@ from core.commands import (
     tokenizer,
     training,
 )
-from core.commands.arguments import home_path, named, unicode_text
-from core.commands.compare import ALL, generate_several
+from core.commands.arguments import home_path
 from core.commands.password import refuse_typed_password
 from core.commands.place import Place, perform, print_rows
-from core.config.sampling import SamplingConfig
 from core.config.setting import Setting, describe
-from core.config.toml import checked, setting_groups
-from core.control import StopToken
+from core.config.toml import setting_groups
 from core.errors.base import UserFacingError
 from core.errors.system import absolute_path, output_error, system_error
-from core.events.base import Task
 from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
-from core.runs.samplers import KEPT, read_samplers
 from core.system.signals import INTERRUPTED
 from core.tasks.chat.evaluate_sample import evaluate_sample
-from core.tasks.chat.reply import complete, reply, samples
-from core.tasks.models.open_model import OpenModel, open_model
 from core.terminal.output import TerminalFormatter
 from core.terminal.screen import print_failure
 
@@ -62,6 +56,7 @@ app = typer.Typer(
 )
 app.add_typer(documents.app)
 app.add_typer(training.app)
+app.add_typer(generate.app)
 app.add_typer(plan.app)
 app.add_typer(queue.app)
 app.add_typer(keep.app)
@@ -77,10 +72,6 @@ app.add_typer(bench.app, name="bench")
 app.add_typer(bench.fuzz_app)
 
 log = logging.getLogger(__name__)
-
-MOST_SAMPLES = 10_000  # of one prompt at once
-
-SAMPLING_HELP = {setting.name: setting.help for setting in describe(SamplingConfig)}
 
 
 def run(arguments: Sequence[str], open_window: Callable[[Workspace], int]) -> int:
@@ -190,100 +181,6 @@ def place(
 
 
 @app.command()
-def generate(
-    context: typer.Context,
-    name: Annotated[str, typer.Argument(help="The run's name.")],
-    prompt: Annotated[
-        str, typer.Option(help="The text to continue, or the message to answer.", callback=unicode_text)
-    ] = "",
-    max_new_tokens: Annotated[int | None, typer.Option(help=SAMPLING_HELP["max_new_tokens"])] = None,
-    temperature: Annotated[float | None, typer.Option(help=SAMPLING_HELP["temperature"])] = None,
-    top_k: Annotated[int | None, typer.Option(help=SAMPLING_HELP["top_k"])] = None,
-    top_p: Annotated[float | None, typer.Option(help=SAMPLING_HELP["top_p"])] = None,
-    min_p: Annotated[float | None, typer.Option(help=SAMPLING_HELP["min_p"])] = None,
-    repetition_penalty: Annotated[
-        float | None, typer.Option(help=SAMPLING_HELP["repetition_penalty"])
-    ] = None,
-    repetition_window: Annotated[int | None, typer.Option(help=SAMPLING_HELP["repetition_window"])] = None,
-    seed: Annotated[int | None, typer.Option(help=SAMPLING_HELP["seed"])] = None,
-    stop_text: Annotated[list[str] | None, typer.Option("--stop", help=SAMPLING_HELP["stop"])] = None,
-    greedy: Annotated[bool, typer.Option("--greedy", help="Greedy decoding: temperature 0.")] = False,
-    chat: Annotated[
-        bool | None,
-        typer.Option(
-            "--chat/--complete", help="Chat or text completion; by default what the run was trained for."
-        ),
-    ] = None,
-    sampler: Annotated[
-        str | None,
-        typer.Option(
-            help="Named sampling settings, as listed by `samplers`; other options override them.",
-            callback=named,
-        ),
-    ] = None,
-    checkpoint: Annotated[
-        str,
-        typer.Option(
-            help="The checkpoint: best, last or a step number; all: every checkpoint, with the same seed."
-        ),
-    ] = "best",
-    against: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME[@CHECKPOINT]",
-            help="A second model for the same prompt and seed: another run, or @STEP for another step of this run.",
-            callback=named,
-        ),
-    ] = None,
-    weights: Annotated[str | None, typer.Option(help=SAMPLING_HELP["weights"])] = None,
-    count: Annotated[
-        int,
-        typer.Option(
-            "--samples",
-            min=1,
-            max=MOST_SAMPLES,
-            help="How many replies to generate at once; with a seed, each reply uses the next one.",
-        ),
-    ] = 1,
-) -> int:
-    """Generate text with a run's model."""
-    workspace: Workspace = context.obj.workspace
-    given: dict[str, Any] = {
-        "max_new_tokens": max_new_tokens,
-        "temperature": 0.0 if greedy else temperature,
-        "top_k": top_k,
-        "top_p": top_p,
-        "min_p": min_p,
-        "repetition_penalty": repetition_penalty,
-        "repetition_window": repetition_window,
-        "seed": seed,
-        "stop": tuple(stop_text) if stop_text else None,
-        "weights": weights,
-    }
-    changes = _named_settings(workspace, sampler) if sampler else {}
-    changes |= {key: value for key, value in given.items() if value is not None}
-    asked = checked(
-        SamplingConfig, changes
-    )  # before the model is opened: a wrong number should not cost a wait
-    if against is not None or checkpoint == ALL:
-        if count > 1:
-            raise typer.BadParameter("only one reply of each model can be compared", param_hint="--samples")
-        return generate_several(context, name, checkpoint, against, prompt, changes, chat)
-    model, code = perform(
-        context,
-        lambda stop: open_model(workspace, name, checkpoint, stop, asked.weights if weights else None),
-        writes=False,
-    )
-    if code:
-        return code
-    sampling = checked(SamplingConfig, model.sampling.model_dump() | changes)
-    answers = model.has_conversations if chat is None else chat
-    return perform(
-        context, lambda stop: _written(model, prompt, sampling, count, stop, answers=answers), writes=False
-    )[1]
-
-
-@app.command()
 def runs(context: typer.Context) -> int:
     """List the runs, the most recently changed first."""
     context.obj.workspace.look()
@@ -329,22 +226,6 @@ def settings(context: typer.Context) -> int:
     ]
     print_rows(context, "setting", ("name", "default", "limits", "help"), rows)
     return 0
-
-
-def _named_settings(workspace: Workspace, name: str) -> dict[str, Any]:
-    """The settings that a name stands for in this workspace."""
-    sampling = read_samplers(workspace.samplers).named(name).sampling
-    return {key: getattr(sampling, key) for key in KEPT}
-
-
-def _written(
-    model: OpenModel, prompt: str, sampling: SamplingConfig, count: int, stop: StopToken, *, answers: bool
-) -> Task[object]:
-    if count > 1:
-        return samples(model, prompt, sampling, count, stop, answers=answers)
-    if answers:
-        return reply(model, [("user", prompt)], sampling, stop)
-    return complete(model, prompt, sampling, stop)
 
 
 def _default(setting: Setting) -> Any:

@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -24,6 +25,7 @@ from core.tasks.chat.conversations import (
     restore_conversations,
 )
 from core.terminal.output import print_text
+from core.terminal.screen import OpenStream
 
 app = typer.Typer(help="List, search, show, export and import the conversations of the Chat tab.")
 
@@ -52,7 +54,7 @@ def list_command(
     ] = False,
 ) -> int:
     """List the conversations, pinned ones first, then the newest."""
-    found, code = _ask(context, list_conversations, "", deleted=deleted, writes=False)
+    found, code = _listed(context, deleted=deleted)
     _print(context, found, COLUMNS)
     return code
 
@@ -65,8 +67,7 @@ def search(
     ],
 ) -> int:
     """Search conversations by their messages and titles."""
-    query = unicode_text(" ".join(words))
-    found, code = _ask(context, list_conversations, query, writes=False)
+    found, code = _listed(context, unicode_text(" ".join(words)))
     _print(context, found, ("id", "title", "excerpt"))
     return code
 
@@ -74,7 +75,8 @@ def search(
 @app.command()
 def show(context: typer.Context, id_: ConversationId) -> int:
     """Print the current branch of a conversation as Markdown."""
-    conversation, code = _ask(context, load_conversation, _find(context, id_), writes=False)
+    workspace, found = context.obj.workspace, _find(context, id_)
+    conversation, code = perform(context, partial(load_conversation, workspace, found), writes=False)
     if context.obj.as_json:
         said = [asdict(message) | {"tokens": len(message.tokens)} for message in conversation.branch()]
         print_rows(context, "message", (), said)
@@ -99,7 +101,8 @@ def export(
     """Export a conversation to a file, as Markdown or JSON."""
     if file.suffix.lower() not in EXPORTS:
         raise typer.BadParameter("it must end in .md or .json", param_hint="FILE")
-    path, code = _ask(context, export_conversation, _find(context, id_), file, writes=False)
+    workspace, found = context.obj.workspace, _find(context, id_)
+    path, code = perform(context, partial(export_conversation, workspace, found, file), writes=False)
     print_sentence(context, f"Written to {path}.")
     return code
 
@@ -110,8 +113,9 @@ def import_command(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="An exported JSON file.", parser=named_path)],
 ) -> int:
     """Import the conversations of an exported JSON file."""
-    added, code = _ask(context, import_conversations, file)
-    found, _ = _ask(context, list_conversations, "", writes=False)
+    workspace = context.obj.workspace
+    added, code = perform(context, partial(import_conversations, workspace, file))
+    found, _ = _listed(context)
     _print(context, [one for one in found if one.id in added], COLUMNS)
     return code
 
@@ -119,7 +123,8 @@ def import_command(
 @app.command()
 def delete(context: typer.Context, id_: ConversationId) -> int:
     """Delete a conversation; it can be restored for 30 days."""
-    (gone,), code = _ask(context, delete_conversations, [_find(context, id_)])
+    workspace, found = context.obj.workspace, _find(context, id_)
+    (gone,), code = perform(context, partial(delete_conversations, workspace, [found]))
     print_sentence(
         context,
         f"Conversation {gone[:SHORT_ID]} deleted; `conversations restore {gone[:SHORT_ID]}` brings it back "
@@ -131,7 +136,8 @@ def delete(context: typer.Context, id_: ConversationId) -> int:
 @app.command()
 def restore(context: typer.Context, id_: ConversationId) -> int:
     """Restore a deleted conversation."""
-    (back,), code = _ask(context, restore_conversations, [_find(context, id_, deleted=True)])
+    workspace, found = context.obj.workspace, _find(context, id_, deleted=True)
+    (back,), code = perform(context, partial(restore_conversations, workspace, [found]))
     print_sentence(context, f"Conversation {back[:SHORT_ID]} restored.")
     return code
 
@@ -143,38 +149,43 @@ def rename(
     title: Annotated[str, typer.Argument(help='The new title; "" names it after its first message again.')],
 ) -> int:
     """Rename a conversation."""
-    return _change(context, id_, rename_conversation, unicode_text(title))
+    workspace, found, named = context.obj.workspace, _find(context, id_), unicode_text(title)
+    return _change(context, partial(rename_conversation, workspace, found, named))
 
 
 @app.command()
 def pin(context: typer.Context, id_: ConversationId) -> int:
     """Pin a conversation to the top of the list."""
-    return _change(context, id_, pin_conversation, True)
+    return _pin(context, id_, pinned=True)
 
 
 @app.command()
 def unpin(context: typer.Context, id_: ConversationId) -> int:
     """Unpin a conversation."""
-    return _change(context, id_, pin_conversation, False)
+    return _pin(context, id_, pinned=False)
 
 
-def _change(context: typer.Context, prefix: str, task: Any, value: Any) -> int:
-    changed, code = _ask(context, task, _find(context, prefix), value)
-    found, _ = _ask(context, list_conversations, "", writes=False)
+def _pin(context: typer.Context, prefix: str, *, pinned: bool) -> int:
+    workspace, found = context.obj.workspace, _find(context, prefix)
+    return _change(context, partial(pin_conversation, workspace, found, pinned))
+
+
+def _change(context: typer.Context, change: OpenStream[str]) -> int:
+    """Change a conversation and show it as it is then."""
+    changed, code = perform(context, change)
+    found, _ = _listed(context)
     _print(context, [one for one in found if one.id == changed], COLUMNS)
     return code
 
 
-def _find(context: typer.Context, prefix: str, deleted: bool = False) -> str:
-    return str(_ask(context, find_conversation, prefix, deleted=deleted, writes=False)[0])
-
-
-def _ask(
-    context: typer.Context, task: Any, *values: Any, writes: bool = True, **options: Any
-) -> tuple[Any, int]:
-    """What a task of the conversations answers, and the exit code."""
+def _listed(context: typer.Context, query: str = "", *, deleted: bool = False) -> tuple[list[Summary], int]:
     workspace = context.obj.workspace
-    return perform(context, lambda stop: task(workspace, *values, stop, **options), writes)
+    return perform(context, partial(list_conversations, workspace, query, deleted=deleted), writes=False)
+
+
+def _find(context: typer.Context, prefix: str, *, deleted: bool = False) -> str:
+    workspace = context.obj.workspace
+    return perform(context, partial(find_conversation, workspace, prefix, deleted=deleted), writes=False)[0]
 
 
 def _print(context: typer.Context, found: Sequence[Summary], columns: Sequence[str]) -> None:

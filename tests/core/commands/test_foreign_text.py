@@ -7,7 +7,7 @@ import zipfile
 
 import pytest
 
-from core.commands import cli
+from core.commands import cli, generate
 from core.conversations.message import Conversation, Message
 from core.conversations.store import ConversationStore
 from core.corpus.library import Library
@@ -122,7 +122,7 @@ def test_a_reply_is_shown_with_escapes_and_its_own_lines(ask, trained, monkeypat
             return follow(lambda _: iter(events), as_json=False)[1]
         return iter(events)
 
-    monkeypatch.setattr(cli, task, written)
+    monkeypatch.setattr(generate, task, written)
     assert f"a{SHOWN}\nb" in ask("generate", "first", *options, at=trained)
 
 

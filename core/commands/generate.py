@@ -1,0 +1,113 @@
+"""The command that generates text with a run's model, or with several."""
+
+from typing import Annotated, Any
+
+import typer
+
+from core.commands.arguments import named, unicode_text
+from core.commands.compare import ALL, generate_several
+from core.commands.place import perform
+from core.commands.setting_options import setting_options
+from core.config.sampling import SamplingConfig
+from core.config.toml import checked
+from core.control import StopToken
+from core.events.base import Task
+from core.runs.folder import Workspace
+from core.runs.samplers import KEPT, read_samplers
+from core.tasks.chat.reply import complete, reply, samples
+from core.tasks.models.open_model import OpenModel, open_model
+
+app = typer.Typer()
+
+MOST_SAMPLES = 10_000  # of one prompt at once
+SETTINGS = (*KEPT, "seed", "weights")
+
+
+@app.command()
+@setting_options(SamplingConfig, SETTINGS)
+def generate(
+    context: typer.Context,
+    name: Annotated[str, typer.Argument(help="The run's name.")],
+    *,
+    prompt: Annotated[
+        str, typer.Option(help="The text to continue, or the message to answer.", callback=unicode_text)
+    ] = "",
+    given: dict[str, Any],
+    greedy: Annotated[bool, typer.Option("--greedy", help="Greedy decoding: temperature 0.")] = False,
+    chat: Annotated[
+        bool | None,
+        typer.Option(
+            "--chat/--complete", help="Chat or text completion; by default what the run was trained for."
+        ),
+    ] = None,
+    sampler: Annotated[
+        str | None,
+        typer.Option(
+            help="Named sampling settings, as listed by `samplers`; other options override them.",
+            callback=named,
+        ),
+    ] = None,
+    checkpoint: Annotated[
+        str,
+        typer.Option(
+            help="The checkpoint: best, last or a step number; all: every checkpoint, with the same seed."
+        ),
+    ] = "best",
+    against: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME[@CHECKPOINT]",
+            help="A second model for the same prompt and seed: another run, or @STEP for another step of this run.",
+            callback=named,
+        ),
+    ] = None,
+    count: Annotated[
+        int,
+        typer.Option(
+            "--samples",
+            min=1,
+            max=MOST_SAMPLES,
+            help="How many replies to generate at once; with a seed, each reply uses the next one.",
+        ),
+    ] = 1,
+) -> int:
+    """Generate text with a run's model."""
+    workspace: Workspace = context.obj.workspace
+    changes = _named_settings(workspace, sampler) if sampler else {}
+    changes |= given | ({"temperature": 0.0} if greedy else {})
+    # before the model is opened: a wrong number should not cost a wait
+    asked = checked(SamplingConfig, changes)
+    if against is not None or checkpoint == ALL:
+        if count > 1:
+            raise typer.BadParameter("only one reply of each model can be compared", param_hint="--samples")
+        return generate_several(context, name, checkpoint, against, prompt, changes, chat)
+    model, code = perform(
+        context,
+        lambda stop: open_model(
+            workspace, name, checkpoint, stop, asked.weights if "weights" in given else None
+        ),
+        writes=False,
+    )
+    if code:
+        return code
+    sampling = checked(SamplingConfig, model.sampling.model_dump() | changes)
+    answers = model.has_conversations if chat is None else chat
+    return perform(
+        context, lambda stop: _written(model, prompt, sampling, count, stop, answers=answers), writes=False
+    )[1]
+
+
+def _named_settings(workspace: Workspace, name: str) -> dict[str, Any]:
+    """The settings that a name stands for in this workspace."""
+    sampling = read_samplers(workspace.samplers).named(name).sampling
+    return {key: getattr(sampling, key) for key in KEPT}
+
+
+def _written(
+    model: OpenModel, prompt: str, sampling: SamplingConfig, count: int, stop: StopToken, *, answers: bool
+) -> Task[object]:
+    if count > 1:
+        return samples(model, prompt, sampling, count, stop, answers=answers)
+    if answers:
+        return reply(model, [("user", prompt)], sampling, stop)
+    return complete(model, prompt, sampling, stop)
