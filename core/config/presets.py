@@ -31,6 +31,13 @@ FAMILY: dict[
     "feed_forward_bias": False,
 }
 MUON: dict[str, Any] = {"optimizer": "muon", "learning_rate": 4e-3, "min_learning_rate": 0.0}
+SNAPSHOTS: dict[
+    str, Any
+] = {  # for Inspect's view of a model that learns: most of them early, in half of the space
+    "snapshot_interval": 25,
+    "snapshot_spacing": "growing",
+    "snapshot_dtype": "float16",
+}
 SHORT_RUN: dict[str, Any] = {  # what teaches a small model most in minutes
     "optimizer": "muon",
     "min_learning_rate": 0.0,
@@ -42,6 +49,7 @@ SHORT_RUN: dict[str, Any] = {  # what teaches a small model most in minutes
     "muon_floor": 0.005,
     "muon_interval": 2,  # in so small a step Muon is otherwise a quarter of the time
     "average_decay": 0.97,
+    **SNAPSHOTS,
 }
 
 
@@ -143,7 +151,7 @@ _PRESETS = (
             learning_rate=2e-2,
             warmup_steps=28,
             eval_interval=150,
-            **SHORT_RUN | {"muon_learning_rate": 0.015},
+            **SHORT_RUN | {"muon_learning_rate": 0.015, "snapshot_interval": 100},
         ),
     ),
     _preset(

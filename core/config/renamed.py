@@ -15,7 +15,7 @@ LATER = {  # by group: what version 0.1 did not have
     "model": ("norm_type", "qk_norm", "scale_embeddings", "zero_init_residual"),
     "training": (
         *("muon_learning_rate", "muon_momentum", "muon_interval", "average_decay", "attention", "threads"),
-        *("muon_floor", "snapshot_interval", "snapshot_dtype"),
+        *("muon_floor", "snapshot_interval", "snapshot_spacing", "snapshot_dtype"),
         *("horizon", "max_tokens", "max_minutes", "warmup_ratio", "micro_batch_size"),
         *(
             "early_stopping_patience",

@@ -42,6 +42,7 @@ MAY_CHANGE = {
     "early_stopping_min_delta": "Evaluations are counted from zero again.",
     "keep_checkpoints": FROM_HERE,
     "snapshot_interval": FROM_HERE,
+    "snapshot_spacing": FROM_HERE,
     "snapshot_dtype": FROM_HERE,
     "sample_prompts": FROM_HERE,
     "sample_tokens": FROM_HERE,

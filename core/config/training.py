@@ -7,6 +7,8 @@ from pydantic import field_validator, model_validator
 from core.config.setting import Config, setting
 from core.wording import noun_for
 
+EVEN_DOUBLINGS = 3  # growing snapshots stand side by side up to the eighth
+
 
 class TrainingConfig(Config):
     """Batches, optimizer, schedule, precision, and how often to look and to save."""
@@ -218,6 +220,12 @@ class TrainingConfig(Config):
         ge=0,
         le=10_000_000,
     )
+    snapshot_spacing: Literal["even", "growing"] = setting(
+        "even",
+        "Snapshot spacing",
+        "even: a snapshot every so many steps; growing: the first eight so, then at distances that double, four of each, for a "
+        "model changes most at first.",
+    )
     snapshot_dtype: Literal["float32", "float16"] = setting(
         "float32",
         "Snapshot format",
@@ -309,6 +317,14 @@ class TrainingConfig(Config):
         if self.horizon == "epochs" and not self.max_epochs:
             raise ValueError("max_epochs: must be above 0 where the horizon is epochs")
         return self
+
+    def has_snapshot(self, step: int) -> bool:
+        """Whether a snapshot is kept of this step."""
+        if not self.snapshot_interval or step % self.snapshot_interval:
+            return False
+        place = step // self.snapshot_interval
+        doublings = max(0, (place - 1).bit_length() - EVEN_DOUBLINGS) if place else 0
+        return self.snapshot_spacing == "even" or place % 2**doublings == 0
 
     @property
     def horizon_text(self) -> str:

@@ -4,12 +4,13 @@ The exact figures stand in the run's own events once the tokenizer is learned.
 """
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from core.config.model import count_parameters
 from core.config.run import RunConfig
 from core.config.tokenizer import TokenizerConfig
-from core.config.training import TrainingConfig
+from core.config.training import EVEN_DOUBLINGS, TrainingConfig
 from core.corpus.passages import CorpusTotals
 from core.events.runs import StepTimes
 from core.model.requirements import bytes_to_train, checkpoint_bytes
@@ -159,7 +160,19 @@ def count_snapshots(training: TrainingConfig, steps: range) -> int:
     interval = training.snapshot_interval
     if not interval:
         return 0
+    if training.snapshot_spacing == "growing":
+        return sum(steps.start <= place * interval < steps.stop for place in _growing(steps.stop // interval))
     return (steps.stop - 1) // interval - (steps.start - 1) // interval
+
+
+def _growing(last: int) -> Iterator[int]:
+    """The places of growing snapshots, in intervals, up to the last one."""
+    place, distance = 0, 1
+    while place <= last:
+        yield place
+        if place == 2**EVEN_DOUBLINGS * distance:
+            distance *= 2
+        place += distance
 
 
 def snapshot_bytes(training: TrainingConfig, parameters: int) -> int:

@@ -71,7 +71,7 @@ def _windows_to_read(training: TrainingConfig, epoch: Epoch) -> float | None:
 def _steps_in_time(training: TrainingConfig, taken: StepsTaken, costs: RunCosts) -> int:
     """How many more steps fit, with what comes between them; the evaluations before the first and after the last are certain."""
     each = costs.step + costs.evaluation / training.eval_interval
-    if training.snapshot_interval:
+    if training.snapshot_interval and training.snapshot_spacing == "even":  # growing ones are few
         each += costs.snapshot / training.snapshot_interval
     evaluations = 1 + taken.step // training.eval_interval
     used = taken.seconds + (evaluations + 1) * costs.evaluation

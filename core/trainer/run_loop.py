@@ -114,8 +114,7 @@ def _evaluation_is_due(session: Session) -> bool:
 
 
 def _snapshot_is_due(session: Session) -> bool:
-    interval = session.training.snapshot_interval
-    return bool(interval) and session.progress.step % interval == 0 and session.group.is_main
+    return session.training.has_snapshot(session.progress.step) and session.group.is_main
 
 
 def _snapshot_of_the_start(session: Session) -> Task[None]:

@@ -153,3 +153,12 @@ def test_the_memory_is_that_of_the_sequences_computed_at_once():
     assert memory_to_train(run, 300, 2) == 2 * counted + 100_000_000
     whole = run.model_copy(update={"training": TrainingConfig(batch_size=8)})
     assert estimate_run(run, TOTALS).memory_bytes < estimate_run(whole, TOTALS).memory_bytes
+
+
+def test_growing_snapshots_are_counted_as_they_are_kept():
+    training = TrainingConfig(snapshot_interval=25, snapshot_spacing="growing")
+    kept = [step for step in range(1601) if training.has_snapshot(step)]
+    assert kept[:9] == [0, 25, 50, 75, 100, 125, 150, 175, 200]
+    assert kept[9:] == [250, 300, 350, 400, 500, 600, 700, 800, 1000, 1200, 1400, 1600]
+    for steps in (range(1601), range(1, 300), range(250, 251), range(601, 700)):
+        assert count_snapshots(training, steps) == sum(map(training.has_snapshot, steps))

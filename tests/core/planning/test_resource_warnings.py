@@ -62,16 +62,17 @@ def test_of_a_gpu_all_its_memory_counts():
 
 def test_too_little_disk_is_said_with_both_numbers_and_fewer_checkpoints():
     machine = Machine(disk_bytes=120_000_000)
-    warning = the_only(STARTER, SAMPLE, machine)
+    run = with_settings(STARTER, {"training.snapshot_interval": 0})
+    warning = the_only(run, SAMPLE, machine)
     assert warning.message == "The run's checkpoints take ≈ 140 MB, and 120 MB are free on this disk."
     assert warning.proposal.title == "Keep 2 checkpoints"
     assert plan_warnings(warning.proposal.run, SAMPLE, machine) == []
 
 
 def test_snapshots_are_given_up_where_fewer_checkpoints_are_not_enough():
-    run = with_settings(STARTER, {"training.snapshot_interval": 1})
+    run = with_settings(STARTER, {"training.snapshot_interval": 1, "training.snapshot_spacing": "even"})
     warning = the_only(run, SAMPLE, Machine(disk_bytes=1_000_000_000))
-    assert warning.message.startswith("The run's checkpoints and snapshots take ≈ 5.3 GB")
+    assert warning.message.startswith("The run's checkpoints and snapshots take ≈ 2.7 GB")
     assert warning.proposal.title == "Keep no snapshots"
 
 

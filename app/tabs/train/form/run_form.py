@@ -50,7 +50,13 @@ KEPT_APART = {  # settings of the training that stand in groups of their own
         "Evaluation and saving",
         (
             *("eval_interval", "eval_batches", "early_stopping_patience", "early_stopping_min_delta"),
-            *("assistant_only_loss", "keep_checkpoints", "snapshot_interval", "snapshot_dtype"),
+            *(
+                "assistant_only_loss",
+                "keep_checkpoints",
+                "snapshot_interval",
+                "snapshot_spacing",
+                "snapshot_dtype",
+            ),
         ),
     ),
     "samples": ("Samples", ("sample_prompts", "sample_tokens")),

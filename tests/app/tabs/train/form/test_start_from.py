@@ -333,3 +333,14 @@ def test_a_chosen_run_stays_chosen_when_others_come(tab):
     tab.start_from.run_box.setCurrentIndex(1)
     tab.show_runs([replace(STOPPED, name="third"), STOPPED, other])
     assert tab.start_from.run.name == "second"
+
+
+def test_the_length_that_was_chosen_survives_the_switch_to_a_fine_tune(stopped):
+    box = stopped.form.horizon.lengths
+    box.setCurrentIndex(box.findData("other"))
+    box.activated.emit(box.currentIndex())
+    editor(stopped, "training.horizon").setCurrentText("epochs")
+    editor(stopped, "training.max_epochs").show_value(3)
+    choose(stopped, Origin.FINE_TUNE)
+    training = stopped.form.value().training
+    assert (training.horizon, training.max_epochs) == ("epochs", 3)
