@@ -65,9 +65,8 @@ def capture_in_steps(
     final = model.final_norm(state)  # (1, T, C)
     logits = model.head(final)  # (1, T, V)
     table = position_vectors(model)  # (S, C) or None
-    positions = (
-        None if table is None else _array(table).copy()
-    )  # the model may take another checkpoint's weights
+    # the model may take another checkpoint's weights
+    positions = None if table is None else _array(table).copy()
     return Capture(
         config=model.config,
         ids=tokens[0].cpu().numpy(),

@@ -21,9 +21,8 @@ from core.errors.base import UnknownPresetError
 
 DEFAULT_PRESET = "starter"
 
-FAMILY: dict[
-    str, Any
-] = {  # Qwen3's: rotary positions, RMS norm, normalised queries and keys, SwiGLU, no biases
+# Qwen3's: rotary positions, RMS norm, normalised queries and keys, SwiGLU, no biases
+FAMILY: dict[str, Any] = {
     "positions": "rotary",
     "norm_type": "rms_norm",
     "qk_norm": True,

@@ -84,9 +84,8 @@ def parse_assignments(assignments: Sequence[str]) -> dict[str, Any]:
         name, equals, text = assignment.partition("=")
         if not equals:
             raise BadSettingError(repr(assignment), "has no value: write it as group.name=value")
-        if option := CHOSEN_OTHERWISE.get(
-            name.strip()
-        ):  # else a run would be called after what it does not have
+        # else a run would be called after what it does not have
+        if option := CHOSEN_OTHERWISE.get(name.strip()):
             raise BadSettingError(name.strip(), f"is set with {option}, not with --set")
         values[name.strip()] = _parse_value(name.strip(), text.strip())
     return values

@@ -212,7 +212,8 @@ def _read_json(path: Path) -> Any:
     except (
         ValueError,
         RecursionError,
-    ) as cause:  # Unicode's errors and numbers too long to be read are ValueErrors
+    ) as cause:
+        # Unicode's errors and numbers too long to be read are ValueErrors
         raise BadConversationFileError(path, "it is not JSON") from cause
 
 

@@ -94,9 +94,8 @@ class PackedTokens(Sequence[TokenDetails]):
                 raise ValueError(f"format {version} of token details is not known")
             found = cls()
             start = HEAD.size + text_bytes
-            found._texts = list(
-                map(sys.intern, json.loads(content[HEAD.size : start]))
-            )  # many messages share them
+            # many messages share them
+            found._texts = list(map(sys.intern, json.loads(content[HEAD.size : start])))
             found._tokens = np.frombuffer(content, TOKEN, tokens, start)
             found._alternatives = np.frombuffer(
                 content, ALTERNATIVE, alternatives, start + found._tokens.nbytes

@@ -85,10 +85,11 @@ def _keeps_hyphen(words: frozenset[str], head: str, rest: re.Match[str]) -> bool
     after = rest[2].lower().rstrip(_SIGNS)
     if after in CONJUNCTIONS:
         return None
+    # whole, and between its hyphens
     joined = (
         before + after,
         before.rpartition("-")[2] + after.partition("-")[0],
-    )  # whole, and between its hyphens
+    )
     whole = f"{before}-{after}"
     is_compound = len(before) == 1 or whole.rstrip("-").count("-") > 1 or _ADDRESS.search(whole)
     return words.isdisjoint(joined) and (whole in words or bool(is_compound))

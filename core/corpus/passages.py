@@ -100,9 +100,8 @@ def split_by(database: Database, config: CorpusConfig) -> Literal["documents", "
 
 
 def fingerprint(database: Database, config: CorpusConfig, cleaning: CleaningConfig) -> str:
-    settings = config.model_dump_json(
-        exclude=set(config.FILTER)
-    )  # the documents themselves say what it chose
+    # the documents themselves say what it chose
+    settings = config.model_dump_json(exclude=set(config.FILTER))
     digest = hashlib.sha256((settings + first_json("cleaning", cleaning)).encode())
     for values in _select(database, "kind, sha256, fingerprint", config, CORPUS_ORDER):
         digest.update("\n".join(values).encode())

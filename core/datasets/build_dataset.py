@@ -108,9 +108,8 @@ def _find_or_build(
 ) -> Task[Dataset | None]:
     dataset = None
     while dataset is None and not stop.asked:
-        if (
-            library.totals(config.corpus).characters == 0
-        ):  # all of it can have been removed since the last round
+        # all of it can have been removed since the last round
+        if library.totals(config.corpus).characters == 0:
             raise EmptyCorpusError(filter_clauses(config.corpus))
         folder = workspace.datasets / dataset_name(library, config, tokenizer_file)
         dataset = yield from _find(folder, config, stop)

@@ -82,9 +82,8 @@ def _opened(path: Path, config: ImportConfig, ends_at: float) -> Iterator[sqlite
     address = f"file:{quote(os.fsencode(path))}?mode=ro&immutable=1"  # immutable: no lock, no journal, no WAL
     try:
         with closing(sqlite3.connect(address, uri=True)) as connection:
-            connection.execute(
-                "PRAGMA trusted_schema=OFF"
-            )  # no function of a view or index may reach outside
+            # no function of a view or index may reach outside
+            connection.execute("PRAGMA trusted_schema=OFF")
             connection.execute("PRAGMA cell_size_check=ON")
             connection.text_factory = lambda data: data.decode("utf-8", "replace")
             connection.set_progress_handler(lambda: time.monotonic() > ends_at, STEPS_BETWEEN_LOOKS)

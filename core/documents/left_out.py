@@ -21,9 +21,8 @@ class LeftOut:
         self._folder, self._names = folder, tuple(names)
         self._identity = identity_of(folder)
         self._allowed = identity_of(but) if but else None
-        found = {
-            identity_of(folder / name) for name in self._names
-        }  # where they lie elsewhere, and links lead there
+        # where they lie elsewhere, and links lead there
+        found = {identity_of(folder / name) for name in self._names}
         self._own = found - {None, self._allowed}
         self._known: dict[str, bool] = {}  # by real paths
         self.was_met = False

@@ -151,9 +151,8 @@ class Worker:
             outcome = error
         except MemoryError:  # what it left behind would count against the next file
             outcome, is_last = request.failure(OUT_OF_MEMORY), True
-        except (
-            Exception
-        ) as error:  # a library's own defect: reported as this file's failure, its trace in a note
+        except Exception as error:
+            # a library's own defect: reported as this file's failure, its trace in a note
             outcome = request.failure(f"its reader failed with {type(error).__name__}")
             outcome.add_note(traceback.format_exc())
         _limit_seconds(0)

@@ -13,9 +13,8 @@ LIKELY_NAMES = frozenset(
     {"text", "content", "body", "article", "story", "document", "passage", "post", "message"}
 )
 
-_BETWEEN_WORDS = re.compile(
-    r"[ \u2e80-\U0010ffff]"
-)  # every sign of a script that sets none between its words
+# every sign of a script that sets none between its words
+_BETWEEN_WORDS = re.compile(r"[ \u2e80-\U0010ffff]")
 
 
 @dataclass(slots=True)

@@ -93,9 +93,8 @@ def workspace_error(path: Path, cause: OSError) -> WorkspaceError | DiskFullErro
 
 def system_error(cause: OSError) -> UserFacingError:
     """The failure to raise where a refusal reached an outermost frame, so that only its error number is known."""
-    if (
-        cause.filename is None and cause.errno in FULL
-    ):  # what is written to a file of ours is raised with its path
+    # what is written to a file of ours is raised with its path
+    if cause.filename is None and cause.errno in FULL:
         return FullOutputError()
     what = "a file, a folder or a device" if cause.filename is None else _text(cause.filename)
     if cause.errno in FULL:

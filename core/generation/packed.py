@@ -129,9 +129,8 @@ class Int8Linear(nn.Module):
         zero = torch.zeros_like(scale, dtype=torch.long)  # (O,)
         bias = None if linear.bias is None else linear.bias.detach().float()
         engine = torch.backends.quantized.engine = int8_engine()
-        with (
-            warnings.catch_warnings()
-        ):  # torch means to drop these tensors, and has no other CPU kernel as fast
+        # torch means to drop these tensors, and has no other CPU kernel as fast
+        with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)
             quantized = torch.quantize_per_channel(weight, scale.double(), zero, 0, torch.qint8)  # (O, I)
         self.packed = torch.ops.quantized.linear_prepack(quantized, bias)

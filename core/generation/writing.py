@@ -147,9 +147,8 @@ class Writer:
         self.prompt, self.config = prompt, config
         self.policy = context_policy(prompt, tokenizer, system)
         ends = {EOS, tokenizer.user_id, tokenizer.assistant_id}
-        self.reason = (
-            "eos" if ends.intersection(written[-1:]) else ""
-        )  # why the reply is at its end, where it is
+        # why the reply is at its end, where it is
+        self.reason = "eos" if ends.intersection(written[-1:]) else ""
         self._ends, self._tokenizer, self._sample = ends, tokenizer, sample
         continues_text = prompt[-1] not in ends  # rather than beginning one, as after <|assistant|>
         self._decoder = StreamingDecoder(tokenizer, continues_text)

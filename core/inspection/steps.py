@@ -12,11 +12,12 @@ from core.inspection.table import Cell, Table
 from core.wording import aligned
 
 DIGITS = 4  # significant ones, of a phrase's numbers
+# entries of a vector that is shown whole; else so many of its beginning and its end
 WHOLE, HEAD, TAIL = (
     8,
     4,
     1,
-)  # entries of a vector that is shown whole; else so many of its beginning and its end
+)
 MOST_TERMS, TERMS = 4, 3  # of a sum that is shown whole, and of the beginning of a longer one
 ITEM_GAP = "   "
 

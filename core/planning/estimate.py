@@ -20,16 +20,18 @@ from core.wording import counted, file_size
 # Of text in a language; a character tokenizer has a token per character. BPE was measured with vocabularies of 300 to
 # 32,768 on a megabyte each of English, French and source code: within 0.2 up to 8,192, and 4.2 to 4.5 from there on.
 BYTES_PER_WORD = 6
+# the first with 1,024 tokens
 BYTES_PER_BPE_TOKEN, BYTES_PER_DOUBLING, MOST_BYTES_PER_BPE_TOKEN = (
     2.6,
     0.57,
     4.3,
-)  # the first with 1,024 tokens
+)
 CHARACTERS_IN_USE = 100  # what a character vocabulary of English text comes to
+# tokens that a vocabulary has whatever the text: bytes, special tokens
 BEFORE_LEARNING = {
     "bpe": 260,
     "word": 4,
-}  # tokens that a vocabulary has whatever the text: bytes, special tokens
+}
 MEMORY_FACTOR = 2.0  # measured: 1.6 to 2.3 times what is counted, for 4 to 42 million parameters in float32
 TORCH_BYTES = 100_000_000  # what the libraries and their first buffers take beside that
 BYTES_PER_WEIGHT = {"float32": 4, "float16": 2}

@@ -10,6 +10,7 @@ from core.corpus.passages import CorpusTotals
 from core.planning.estimate import estimate_run
 from core.wording import digits_to_drop
 
+# sizes; `teaching` is for a few lines only
 PRESETS_TO_PROPOSE = (
     "tiny",
     "starter",
@@ -17,7 +18,7 @@ PRESETS_TO_PROPOSE = (
     "small",
     "medium",
     "large",
-)  # sizes; `teaching` is for a few lines only
+)
 
 
 @dataclass(frozen=True, slots=True)

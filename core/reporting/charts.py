@@ -33,6 +33,7 @@ LARGEST_DRAWN = (
 )
 PLACES = 1500  # of the x axis; more would not be seen
 TRAINING_COLOUR, VALIDATION_COLOUR = "#2b7a58", "#d0742a"
+# after Okabe and Ito, and Tol
 RUN_COLOURS = (
     "#0072b2",
     "#cc79a7",
@@ -40,7 +41,7 @@ RUN_COLOURS = (
     "#56b4e9",
     "#882255",
     "#999933",
-)  # after Okabe and Ito, and Tol
+)
 BASELINE_COLOUR = "#5c6962"
 
 

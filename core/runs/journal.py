@@ -29,6 +29,7 @@ from core.events.runs import (
     TokenizerBuilt,
 )
 
+# a kind that is missing here is written, and never read again
 JOURNALED: tuple[type[Event], ...] = (
     Notice,
     TokenizerBuilt,
@@ -43,7 +44,7 @@ JOURNALED: tuple[type[Event], ...] = (
     CheckpointSaved,
     SnapshotSaved,
     RunEnded,
-)  # a kind that is missing here is written, and never read again
+)
 KINDS = {event_name(kind): kind for kind in JOURNALED}
 STEP = b'{"event": "step_done", '  # how a step's line begins
 STEPS_AT_ONCE = 1000
@@ -197,9 +198,8 @@ def _lines(path: Path) -> Iterator[bytes]:
 
 def _is_after(line: bytes, step: int, evaluates_again: bool) -> bool:
     event = parse_line(line)
-    if isinstance(
-        event, StepDone | SnapshotSaved | RemarkMade
-    ):  # a snapshot comes before its step's evaluation
+    # a snapshot comes before its step's evaluation
+    if isinstance(event, StepDone | SnapshotSaved | RemarkMade):
         return event.step > step
     if isinstance(event, Evaluated | SampleWritten | CheckpointSaved):
         return event.step > step - evaluates_again

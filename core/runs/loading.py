@@ -97,9 +97,8 @@ def check_settings(checkpoint: Path, config: RunConfig, state: CheckpointState) 
     trained: dict[str, Any] = state.settings.get("model", {})
     defaults = ModelConfig()
     for name, value in config.model.model_dump(mode="json").items():
-        in_training = trained.get(
-            name, getattr(defaults, name)
-        )  # a setting of a later version had no effect then
+        # a setting of a later version had no effect then
+        in_training = trained.get(name, getattr(defaults, name))
         if trained and value != in_training:
             raise WrongShapeError(checkpoint, f"model.{name} is {in_training} in it and {value} in them")
 

@@ -88,9 +88,8 @@ class RunQueue:
             if not (found := _ENTRY.fullmatch(path.name)):
                 continue
             if is_run(RunFolder(self._workspace.runs / found[2])):
-                with suppress(
-                    OSError
-                ):  # in a workspace that must not be written it stays, and is passed over
+                # in a workspace that must not be written it stays, and is passed over
+                with suppress(OSError):
                     path.unlink(missing_ok=True)
             else:
                 waiting.append((path, found[2]))

@@ -112,9 +112,8 @@ def read_sampler(path: Path) -> Sampler:
     remedy = "Correct it in a text editor, or delete it."
     try:
         status = path.stat()
-        if (
-            not S_ISREG(status.st_mode) or status.st_size > LARGEST_BYTES
-        ):  # a pipe may never have anything to read
+        # a pipe may never have anything to read
+        if not S_ISREG(status.st_mode) or status.st_size > LARGEST_BYTES:
             raise BadSamplerError(path.name, f"is no file of up to {file_size(LARGEST_BYTES)}", remedy)
         table = tomllib.loads(path.read_bytes().decode())
     except OSError as cause:

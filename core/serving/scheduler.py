@@ -164,9 +164,8 @@ class Scheduler:
     def _write(self, one: _Open, choice: Choice, step: Decoding) -> bool:
         """Add what one step has for the client, and the end of a reply that is whole; whether it is."""
         one.outbox += choice.writer.take(step)
-        if isinstance(
-            step, ContextMoved
-        ):  # its token comes in the same step, so that the row can be done by now
+        # its token comes in the same step, so that the row can be done by now
+        if isinstance(step, ContextMoved):
             return False
         one.tokens += 1
         self.tokens += 1

@@ -63,9 +63,8 @@ def _value(answer: tuple[Any, BaseException | None]) -> Any:
 
 def _answer(connection: Connection, function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
     """The process: one value, or the error that came in its place."""
-    signal.signal(
-        signal.SIGINT, signal.SIG_IGN
-    )  # Windows: Ctrl+C is for the program, which ends this process
+    # Windows: Ctrl+C is for the program, which ends this process
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     warnings.simplefilter("ignore")  # nobody reads them here
     threading.Thread(target=_end_with_the_program, daemon=True).start()
     answer: tuple[Any, BaseException | None]

@@ -97,9 +97,8 @@ def start_with_pipe(
     Returns:
         The process, and this side's end of the pipe.
     """
-    context = multiprocessing.get_context(
-        "spawn"
-    )  # a fork would copy a window's threads, locks and allocator
+    # a fork would copy a window's threads, locks and allocator
+    context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
     process = context.Process(target=target, args=(theirs, *arguments), name=name, daemon=daemon)
     start_ignoring_interrupts(process)

@@ -49,11 +49,12 @@ NUMBERS = {
 }
 STDERR, STOPPING = 2, b"stopping at the next safe point ...\n"
 LONGEST_LINE = 100_000  # characters, of a table that goes into a file or another program
+# a folder can hold thousands of files of no known kind
 WORTH_A_LINE = {
     DocumentState.WARNING,
     DocumentState.ENCRYPTED,
     DocumentState.FAILED,
-}  # a folder can hold thousands of files of no known kind
+}
 ENDS_OF_WORK = ImportFinished | DatasetBuilt | RunEnded | SampleEvaluated | TextScored | SeenFound
 # what takes several lines; in any other event a line break is one of a name, which is shown as a sign
 WITH_LINES = ReplyEnded | SideEnded | CheckpointReplied | TextScored | SeenFound | SeenLocated | ServerStarted

@@ -18,9 +18,8 @@ ROLES = (USER, ASSISTANT)
 EOS_MARKER = SPECIALS[EOS]
 MARKERS = re.compile(r"(<\|user\|>|<\|assistant\|>|<eos>)")
 
-BYTES = {
-    0xDC00 + byte: f"<0x{byte:02X}>" for byte in range(0x80, 0x100)
-}  # from what "surrogateescape" makes of them
+# from what "surrogateescape" makes of them
+BYTES = {0xDC00 + byte: f"<0x{byte:02X}>" for byte in range(0x80, 0x100)}
 
 IdArray = NDArray[np.int64]
 

@@ -61,9 +61,8 @@ def train_run(
         except RunFinishedError:
             if has_ended(folder.events) or config != read_config(folder):
                 raise
-            return (
-                yield from _finish_journal(folder, "finished")
-            )  # it was killed before it could report its end
+            # it was killed before it could report its end
+            return (yield from _finish_journal(folder, "finished"))
         if session is None:
             return (yield from _stopped(folder))
         if session.early_stopping.is_over:

@@ -37,7 +37,7 @@ from core.tokenizers.files import load_tokenizer
 from core.trainer.choose_compute import choose_compute
 from core.trainer.micro_batches import rows_that_fit, rows_to_begin_with
 from core.trainer.run_schedule import UNPLANNED, higher_limits, limiting_setting, new_plan, plan_on
-from core.trainer.session import Session
+from core.trainer.session import RunPlace, Session
 from core.trainer.trial import plan_for_minutes, remembered_costs
 from core.training.averaging import swap_weights
 from core.training.compute import ComputePlan, cpu_threads, make_train_state
@@ -96,7 +96,7 @@ def open_session(
         make_loss_masks(dataset, stop)
     restored = partial(_restored, resume_at=resume_at)
     put_together = _begun if pointed_step(folder, "last") is None else restored
-    session = yield from put_together(workspace, folder, config, dataset, device, group, stop)
+    session = yield from put_together(RunPlace(workspace, folder, config, dataset, device, group), stop)
     if session is None:
         return None
     session.micro_batch_size = rows if rows < training.batch_size else 0
@@ -133,30 +133,31 @@ def _snapshot_notice(session: Session) -> Notice | None:
     return Notice(f"{cost}. Only {file_size(free)} are free on this disk; raise training.snapshot_interval.")
 
 
-def _begun(
-    workspace: Workspace,
-    folder: RunFolder,
-    config: RunConfig,
-    dataset: Dataset,
-    device: torch.device,
-    group: ProcessGroup,
-    stop: StopToken,
-) -> Task[Session | None]:
+def _begun(place: RunPlace, stop: StopToken) -> Task[Session | None]:
     """A run before its first step, on this device."""
-    tokenizer = load_tokenizer(folder.tokenizer)
+    config, dataset = place.config, place.dataset
+    tokenizer = load_tokenizer(place.folder.tokenizer)
     plan = new_plan(config, dataset, Progress())
-    model = Transformer(config.model, tokenizer.vocab_size, config.training.seed).to(device)
+    model = Transformer(config.model, tokenizer.vocab_size, config.training.seed).to(place.device)
     if config.base_model:
-        base = find_base(workspace, config.base_model)
+        base = find_base(place.workspace, config.base_model)
         load_base_weights(model, base.run, base.which, stop)
-    compute = yield from choose_compute(model, config, dataset, workspace, stop)
+    compute = yield from choose_compute(model, config, dataset, place.workspace, stop)
     if compute is None:
         return None
     train_state = make_train_state(model, config.training, compute)
-    early_stopping = EarlyStopping.begun(config.training)
     return Session(
-        *(folder, config, dataset, tokenizer, model, train_state, compute, plan, Progress(), group),
-        early_stopping=early_stopping,
+        folder=place.folder,
+        config=config,
+        dataset=dataset,
+        tokenizer=tokenizer,
+        model=model,
+        train_state=train_state,
+        compute=compute,
+        plan=plan,
+        progress=Progress(),
+        group=place.group,
+        early_stopping=EarlyStopping.begun(config.training),
     )
 
 
@@ -236,17 +237,9 @@ def raising_compile_errors(compiles: bool) -> Iterator[None]:
         raise CompileFailedError(str(cause).partition("\n")[0]) from cause
 
 
-def _restored(
-    workspace: Workspace,
-    folder: RunFolder,
-    config: RunConfig,
-    dataset: Dataset,
-    device: torch.device,
-    group: ProcessGroup,
-    stop: StopToken,
-    resume_at: int | None,
-) -> Task[Session | None]:
+def _restored(place: RunPlace, stop: StopToken, resume_at: int | None) -> Task[Session | None]:
     """The run as a checkpoint left it, on this device."""
+    folder, config, dataset = place.folder, place.config, place.dataset
     loaded = load_model(folder, "last" if resume_at is None else str(resume_at), stop)
     state = loaded.state
     assert state.windows is not None  # which version 0.1 did not keep: `adopt_first_format` came before
@@ -262,9 +255,9 @@ def _restored(
         )
     if state.step == plan.steps and looked:
         raise RunFinishedError(folder.name, state.step, higher_limits(config.training, plan, progress))
-    model = loaded.model.to(device)
+    model = loaded.model.to(place.device)
     computed = ComputePlan(state.precision, state.attention, state.threads)  # type: ignore[arg-type]  # compared with names
-    compute = yield from choose_compute(model, config, dataset, workspace, stop, computed)
+    compute = yield from choose_compute(model, config, dataset, place.workspace, stop, computed)
     if compute is None:
         return None
     train_state = make_train_state(model, config.training, compute)
@@ -276,19 +269,19 @@ def _restored(
         train_state.precision.scaler.load_state_dict(state.scaler)
     best_val_loss, best_step = _best(folder, state)
     return Session(
-        folder,
-        config,
-        dataset,
-        loaded.tokenizer,
-        model,
-        train_state,
-        compute,
-        plan,
-        progress,
-        group,
-        best_val_loss,
-        best_step,
-        _early_stopping(config.training, before, state),
+        folder=folder,
+        config=config,
+        dataset=dataset,
+        tokenizer=loaded.tokenizer,
+        model=model,
+        train_state=train_state,
+        compute=compute,
+        plan=plan,
+        progress=progress,
+        group=place.group,
+        best_val_loss=best_val_loss,
+        best_step=best_step,
+        early_stopping=_early_stopping(config.training, before, state),
     )
 
 

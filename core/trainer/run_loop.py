@@ -54,9 +54,8 @@ def _steps_and_looks(session: Session, stop: StopToken, look_at_load: Callable[[
         yield from saved_by_now(session)
         if isinstance(done, Notice):
             continue
-        if _snapshot_is_due(
-            session
-        ):  # before the checkpoint: a step that a run resumes from has its snapshot
+        # before the checkpoint: a step that a run resumes from has its snapshot
+        if _snapshot_is_due(session):
             yield from save_snapshot_now(session)
         if _evaluation_is_due(session):
             with session.averaged_weights():
@@ -179,9 +178,8 @@ def _evaluated(session: Session, stop: StopToken) -> Generator[Notice, None, Eva
             session.micro_batch_size,
         )
     )
-    if evaluated is not None and not math.isfinite(
-        evaluated.loss
-    ):  # the last step spoiled the weights: keep the checkpoint before
+    # the last step spoiled the weights: keep the checkpoint before
+    if evaluated is not None and not math.isfinite(evaluated.loss):
         raise TrainingDivergedError(session.progress.step)
     return evaluated
 

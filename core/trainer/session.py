@@ -22,7 +22,7 @@ from core.errors.runs import OutOfMemoryError, raising_memory_errors
 from core.events.base import Notice
 from core.model.transformer import Transformer
 from core.runs.checkpoint_writer import CheckpointWriter
-from core.runs.folder import RunFolder
+from core.runs.folder import RunFolder, Workspace
 from core.tokenizers.tokenizer import Tokenizer, byte_lengths
 from core.trainer.micro_batches import fewer_rows
 from core.trainer.prefetched_batches import PrefetchedBatches
@@ -36,7 +36,19 @@ from core.training.loop import Plan, Progress, TrainState
 Computed = TypeVar("Computed")
 
 
-@dataclass
+@dataclass(frozen=True, slots=True)
+class RunPlace:
+    """Where a run is put together: its folder, its settings and text, and what computes it."""
+
+    workspace: Workspace
+    folder: RunFolder
+    config: RunConfig
+    dataset: Dataset
+    device: torch.device
+    group: ProcessGroup  # this process among those that train the run together
+
+
+@dataclass(kw_only=True)
 class Session:
     """Everything a run needs between two steps."""
 

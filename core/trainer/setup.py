@@ -34,9 +34,8 @@ def build_run_dataset(
     workspace.prepare()
     with Library(workspace.library) as library:
         for warning in data_warnings(config, library.totals(config.corpus)):
-            yield Notice(
-                f"{warning.message} {warning.remedy}", is_detail=True
-            )  # a window shows it before the start
+            # a window shows it before the start
+            yield Notice(f"{warning.message} {warning.remedy}", is_detail=True)
         dataset = yield from build_dataset(library, config, workspace, stop, tokenizer_file)
     if dataset is not None:
         _check_size(dataset, config)

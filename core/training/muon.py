@@ -20,9 +20,8 @@ ITERATIONS = 3
 LEAST_NORM = 1e-30
 EXCHANGED = 1e-12  # the error of the best quintic is known that well
 
-_Change = tuple[
-    list[Tensor], list[Tensor], float
-]  # parts of weights, what is added to each, and how many times
+# parts of weights, what is added to each, and how many times
+_Change = tuple[list[Tensor], list[Tensor], float]
 
 
 class Matrix(NamedTuple):
@@ -74,9 +73,8 @@ class Muon(Optimizer):
             StopRequested: The step was to be dropped, see `look_for_stop`; no weight and no state has changed.
         """
         assert closure is None
-        planned = [
-            self._planned(group) for group in self.param_groups
-        ]  # what takes long, and changes nothing
+        # what takes long, and changes nothing
+        planned = [self._planned(group) for group in self.param_groups]
         for weights, means, changes in planned:
             for weight, mean in zip(weights, means, strict=True):
                 self.state[weight]["momentum_buffer"] = mean

@@ -30,11 +30,12 @@ from core.trainer.journaled_run import train_run
 from core.trainer.setup import build_run_dataset, hold_run, lay_out_run
 from core.trainer.tensorboard_files import check_tensorboard
 
+# by a run that goes on; the rest made its weights or its tokens
 CHANGEABLE = (
     "training.",
     "sampling.",
     "doctor.",
-)  # by a run that goes on; the rest made its weights or its tokens
+)
 
 
 def resume_run(
