@@ -103,12 +103,14 @@ class ChatController(TabController):
         self.come_to_front()
 
     def remember(self) -> dict[str, str]:
-        """Whether the panel is shown, too."""
-        return super().remember() | {"panel": "open" if self.tab.panel_button.isChecked() else "closed"}
+        """Whether the panel is shown, and its page, too."""
+        panel = "open" if self.tab.panel_button.isChecked() else "closed"
+        return super().remember() | {"panel": panel, "page": self.tab.panel.front_page}
 
     def restore(self, kept: Mapping[str, str]) -> None:
         super().restore(kept)
-        self.tab.panel_button.setChecked(kept.get("panel") != "closed")
+        self.tab.panel_button.setChecked(kept.get("panel") == "open")
+        self.tab.panel.show_named(kept.get("page", ""))
 
     def keys(self) -> Keys:
         """Those of the prompt are no actions."""

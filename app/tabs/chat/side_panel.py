@@ -63,6 +63,17 @@ class SidePanel(QFrame):
         """Bring a page of the panel to the front."""
         self._bring([one.widget for one in self._pages].index(page))
 
+    @property
+    def front_page(self) -> str:
+        """The object name of the page in front."""
+        return self._pages[self._front].widget.objectName()
+
+    def show_named(self, name: str) -> None:
+        """Bring the page of this object name to the front, if there is one."""
+        for page in self._pages:
+            if page.widget.objectName() == name:
+                self.show_page(page.widget)
+
     def has_in_front(self, page: QWidget) -> bool:
         """Whether the user sees a page."""
         return self.isVisible() and page.isVisibleTo(self)

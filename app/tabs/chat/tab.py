@@ -92,7 +92,8 @@ class ChatTab(Tab):
         """A model is on its way into memory."""
         self._opening, self._model = True, None
         self.model_bar.choose(name, checkpoint)
-        self.talk.show_meter(None, f"Opening {name}…")
+        self.talk.show_meter(None)
+        self.talk.show_model(name, "opening…")
         self._show_what_is_possible()
 
     def show_model(self, model: OpenModel | None) -> None:
@@ -100,6 +101,7 @@ class ChatTab(Tab):
         self._opening, self._model = False, model
         if model is not None and not self._keyboard_is_in_use():
             self.talk.focus()
+        self.talk.show_model(model.name if model else "", self._facts())
         self.show_meter(None)
         self._show_what_is_possible()
 
@@ -139,8 +141,8 @@ class ChatTab(Tab):
             self.talk.focus()
 
     def show_meter(self, meter: ReplyMeter | None) -> None:
-        """The figures of the last reply; those of the model where there is none."""
-        self.talk.show_meter(meter, self._facts())
+        """The figures of the last reply; none of them where there is none."""
+        self.talk.show_meter(meter)
 
     def show_compare(self, shown: bool) -> None:
         """Show other models in the place of the conversation, which is not listed then, or the conversation again."""
@@ -192,7 +194,6 @@ class ChatTab(Tab):
         )
         self.panel_button = named_button("&Panel", "chatPanelButton", "settings", PANEL_TOOLTIP)
         self.panel_button.setCheckable(True)
-        self.panel_button.setChecked(True)
         self.more_button = named_button("&More", "chatMoreButton", "fields", "More about this conversation")
         self.more_button.setMenu(self._more_menu())
 
@@ -307,11 +308,11 @@ class ChatTab(Tab):
             self.keys[name].setEnabled(not comparing)
 
     def _facts(self) -> str:
-        """What is known of the model, in the place where a reply's figures will stand."""
+        """What is known of the model."""
         if self._model is None:
             return ""
         return (
-            f"{self._model.name} at step {self._model.step:,} · {counted(self._model.parameters, 'parameter')} · "
+            f"step {self._model.step:,} · {counted(self._model.parameters, 'parameter')} · "
             f"context {counted(self._model.context_length, 'token')}"
         )
 

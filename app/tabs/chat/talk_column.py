@@ -1,8 +1,8 @@
-"""The middle of the Chat tab: the conversation or the text, the figures of its last reply, and where one writes."""
+"""The middle of the Chat tab: the model, the conversation or text, the last reply's figures, and where one writes."""
 
 from PySide6.QtCore import QSize, Qt, Signal, Slot
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QPushButton, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QProgressBar, QPushButton, QStackedWidget, QWidget
 
 from app.tabs.chat.completion.completion_edit import CompletionEdit
 from app.tabs.chat.prompt_edit import PromptEdit
@@ -14,7 +14,8 @@ from app.widgets.controls.elided_label import ElidedLabel
 from app.widgets.controls.small import named_button
 from app.widgets.empty_state import Card, EmptyState, card_button
 from app.widgets.label import Label
-from app.widgets.theme import SMALL, set_role
+from app.widgets.layout import column, row
+from app.widgets.theme import set_role
 from core.conversations.message import ConversationKind
 
 SEND = {"chat": "&Send", "completion": "C&ontinue"}
@@ -48,6 +49,7 @@ class TalkColumn(QWidget):
         self.pages.add(self.view)
         self.pages.add(self.editor)
         self.prompt = PromptEdit()
+        self._make_heading()
         self._make_figures()
         self._make_buttons()
         self._lay_out()
@@ -69,10 +71,15 @@ class TalkColumn(QWidget):
         self.send_button.setText(SEND[kind])
         self.send_button.setAccessibleName(SEND[kind].replace("&", ""))
 
-    def show_meter(self, meter: ReplyMeter | None, facts: str) -> None:
-        """The figures of the last reply; `facts` where there is none."""
+    def show_model(self, name: str, facts: str) -> None:
+        """Which model answers, and what is known of it; nothing where there is none."""
+        self.model_name.setText(name)
+        self.model_facts.setText(facts)
+
+    def show_meter(self, meter: ReplyMeter | None) -> None:
+        """The figures of the last reply; none where there was none."""
         known = meter is not None and meter.context_length > 0
-        self.status.setText(meter.line() if meter is not None and known else facts)
+        self.status.setText(meter.line() if meter is not None and known else "")
         self.status.setToolTip(self.status.text())
         self.context.setText(f"context {meter.context()}" if meter is not None and known else "")
         percent = 100 * meter.context_used // meter.context_length if meter is not None and known else 0
@@ -90,6 +97,14 @@ class TalkColumn(QWidget):
     def writing_place(self) -> QWidget:
         """Where the user writes."""
         return self.prompt if self._kind == "chat" else self.editor
+
+    def _make_heading(self) -> None:
+        self.model_name = Label(objectName="modelNameLabel")
+        self.model_name.setAccessibleName("Model")
+        set_role(self.model_name, "subtitle")
+        self.model_facts = ElidedLabel(objectName="modelFactsLabel")
+        self.model_facts.setAccessibleName("The model's step and sizes")
+        set_role(self.model_facts, "muted")
 
     def _make_figures(self) -> None:
         self.status = ElidedLabel(objectName="chatStatusLabel")
@@ -123,25 +138,18 @@ class TalkColumn(QWidget):
         return button.sizeHint()
 
     def _lay_out(self) -> None:
-        figures = QHBoxLayout()
-        figures.setSpacing(SMALL)
-        figures.addWidget(self.status, stretch=1)
-        figures.addWidget(self.version)
-        figures.addWidget(self.context)
-        figures.addWidget(self.context_bar)
-        ask = QHBoxLayout()
-        ask.setSpacing(SMALL)
-        ask.addWidget(self.prompt, stretch=1)
-        ask.addStretch()
+        ask = row((self.prompt, 1), self.send_button, self.stop_button)
+        ask.insertStretch(1)  # holds the buttons at the right where there is no prompt
         for button in (self.send_button, self.stop_button):
-            ask.addWidget(button, alignment=Qt.AlignmentFlag.AlignBottom)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(SMALL)
-        column.addWidget(self.find_bar)
-        column.addWidget(self.pages, stretch=1)
-        column.addLayout(figures)
-        column.addLayout(ask)
+            ask.setAlignment(button, Qt.AlignmentFlag.AlignBottom)
+        column(
+            self.find_bar,
+            row(self.model_name, (self.model_facts, 1)),
+            (self.pages, 1),
+            row((self.status, 1), self.version, self.context, self.context_bar),
+            ask,
+            of=self,
+        )
 
     @Slot()
     def focus(self) -> None:

@@ -2,11 +2,12 @@
 
 from PySide6.QtCore import QModelIndex, Qt, Signal, Slot
 from PySide6.QtGui import QHideEvent, QKeyEvent, QShowEvent
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from app.tabs.chat.sampling.next_token_list import CANDIDATE_ROLE, CandidateList
 from app.widgets.label import Label
-from app.widgets.theme import SMALL, set_role
+from app.widgets.layout import column
+from app.widgets.theme import set_role
 from app.widgets.token_text import probability, visible
 from core.tasks.chat.next_token import Candidates
 from core.wording import listed, number
@@ -35,18 +36,15 @@ class NextTokenPanel(QWidget):
         self.setObjectName("nextTokenPanel")
         self.setAccessibleName("Next token")
         self._is_outdated = False
-        self.status = Label(NOTHING, objectName="nextTokenStatus", wordWrap=True)
+        self.status = Label(
+            NOTHING, objectName="nextTokenStatus", wordWrap=True, alignment=Qt.AlignmentFlag.AlignTop
+        )
         self.legend = Label(LEGEND, wordWrap=True, toolTip=LEGEND_TIP)
         set_role(self.legend, "muted")
         self.list = CandidateList()
         self.list.setToolTip("Choose a token to go on with it (Enter)")
         self.list.clicked.connect(self._choose)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(SMALL)
-        layout.addWidget(self.status)
-        layout.addWidget(self.list, stretch=1)
-        layout.addWidget(self.legend)
+        column(self.status, (self.list, 1), self.legend, of=self)
         self.list.hide()
         self.legend.hide()
 

@@ -1,16 +1,17 @@
-"""How the next reply is drawn: a slider and a field per setting, and named settings to choose from."""
+"""How the next reply is drawn: temperature and length, and below a fold all other settings and those kept under names."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from secrets import randbelow
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal, Slot
-from PySide6.QtWidgets import QCheckBox, QGridLayout, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QCheckBox, QGridLayout, QHBoxLayout, QPushButton, QWidget
 
 from app.tabs.chat.sampling.sampler_bar import SamplerBar
-from app.widgets.controls.config_form import Field, Fields, rows_of
+from app.widgets.controls.config_form import Fields, rows_of
 from app.widgets.controls.field_sliders import FieldSliders, Reach
 from app.widgets.controls.section import Section
 from app.widgets.controls.small import named_button, scrolled
+from app.widgets.layout import STRETCH, column, row
 from app.widgets.theme import MEDIUM, SMALL, TINY, set_role
 from core.config.sampling import SamplingConfig
 from core.runs.samplers import Sampler
@@ -25,6 +26,7 @@ REACHES: Mapping[str, Reach] = {
     "repetition_window": Reach(0, 512, 8),
     "max_new_tokens": Reach(10, 2000, 10),
 }
+FIRST = ("temperature", "max_new_tokens")  # what a newcomer changes
 FILTERS = ("top_k", "top_p", "min_p")
 NO_PART = "Greedy decoding takes the likeliest token: this plays no part."
 NOT_GREEDY = SamplingConfig().temperature
@@ -93,40 +95,40 @@ class SamplingPanel(QWidget):
         self.random_button.clicked.connect(self._forget_seed)
 
     def _lay_out(self) -> None:
-        above = QHBoxLayout()
-        above.setSpacing(SMALL)
-        above.addWidget(self.greedy, stretch=1)
-        above.addWidget(self.reset_button)
-        inside = QWidget()
-        column = QVBoxLayout(inside)
-        column.setContentsMargins(0, 0, SMALL, 0)
-        column.setSpacing(MEDIUM)
-        column.addLayout(above)
-        column.addLayout(self._slider_rows())
-        column.addLayout(self._seed_rows())
-        column.addLayout(_below(self.fields.field("stop")))
-        others = [self.fields.field(name) for name in ("weights", "end_prompt")]
-        column.addWidget(
-            Section(
-                "samplingAdvanced", "Advanced", rows_of(others), "Show or hide the settings that few need"
-            )
+        others = [name for name in self.sliders if name not in FIRST]
+        stop = self.fields.field("stop")
+        more = QWidget()
+        column(
+            self.bar,
+            row((self.greedy, 1), self.reset_button),
+            self._slider_rows(others),
+            self._seed_row(),
+            column(stop.label, stop.row, spacing=TINY),
+            rows_of([self.fields.field(name) for name in ("weights", "end_prompt")]),
+            of=more,
+            spacing=MEDIUM,
         )
-        column.addStretch()
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(MEDIUM)
-        layout.addWidget(self.bar)
-        layout.addWidget(scrolled(inside), stretch=1)
+        self.more = Section(
+            "moreSampling",
+            "More sampling",
+            more,
+            "Show or hide the other settings, and those kept under names",
+        )
+        inside = QWidget()
+        column(
+            self._slider_rows(FIRST), self.more, STRETCH, of=inside, margins=(0, 0, SMALL, 0), spacing=MEDIUM
+        )
+        column((scrolled(inside), 1), of=self)
         inside.setAutoFillBackground(False)  # the scroll area set it; the card shows through
 
-    def _slider_rows(self) -> QGridLayout:
+    def _slider_rows(self, names: Sequence[str]) -> QGridLayout:
         """The title and the field with its unit, below them what is wrong with its value, and the slider."""
         grid = QGridLayout()
         grid.setHorizontalSpacing(SMALL)
         grid.setVerticalSpacing(0)
         grid.setColumnStretch(0, 1)
-        for place, (name, slider) in enumerate(self.sliders.items()):
-            field = self.fields.field(name)
+        for place, name in enumerate(names):
+            field, slider = self.fields.field(name), self.sliders[name]
             field.editor.setFixedWidth(EDITOR_PX)
             field.unit.hide()  # it stands in the label
             if field.setting.unit:
@@ -139,19 +141,14 @@ class SamplingPanel(QWidget):
             grid.setRowMinimumHeight(top + 3, TINY)
         return grid
 
-    def _seed_rows(self) -> QHBoxLayout:
+    def _seed_row(self) -> QHBoxLayout:
         field = self.fields.field("seed")
-        row = QHBoxLayout()
-        row.setSpacing(SMALL)
-        row.addWidget(field.label, alignment=Qt.AlignmentFlag.AlignTop)
-        row.addWidget(field.row, stretch=1)
         field.unit.hide()
         field.editor.setMinimumWidth(EDITOR_PX)
-        row.addWidget(self.dice_button)
-        row.addWidget(self.random_button)
-        for button in (self.dice_button, self.random_button):
-            row.setAlignment(button, Qt.AlignmentFlag.AlignTop)
-        return row
+        made = row(field.label, (field.row, 1), self.dice_button, self.random_button)
+        for widget in (field.label, self.dice_button, self.random_button):
+            made.setAlignment(widget, Qt.AlignmentFlag.AlignTop)
+        return made
 
     # What follows from what
 
@@ -190,12 +187,3 @@ class SamplingPanel(QWidget):
     def _apply(self, sampler: Sampler) -> None:
         now = SamplingConfig() if self.problem() else self.value()
         self.set_value(sampler.applied_to(now))
-
-
-def _below(field: Field) -> QVBoxLayout:
-    """A title with its editor below it, over the whole width."""
-    column = QVBoxLayout()
-    column.setSpacing(TINY)
-    column.addWidget(field.label)
-    column.addWidget(field.row)
-    return column

@@ -88,8 +88,9 @@ def chat_comparing():
 
 
 def chat_next_token():
-    """The panel's second page is in front."""
+    """The panel is open, with its second page in front."""
     tab = chat()
+    tab.panel_button.setChecked(True)
     tab.panel.show_page(tab.next_token)
     return tab
 

@@ -37,7 +37,8 @@ def test_choosing_a_run_opens_its_best_checkpoint(tab, controller, models, qtbot
     choose(tab.model_bar.run_box, 0)
     qtbot.waitUntil(lambda: controller.slot.model is not None)
     assert models.asked == [("open", "first", "best")]
-    assert tab.talk.status.text() == "first at step 500 · 1,000 parameters · context 128 tokens"
+    assert tab.talk.model_name.text() == "first"
+    assert tab.talk.model_facts.text() == "step 500 · 1,000 parameters · context 128 tokens"
 
 
 def test_a_checkpoint_can_be_chosen_by_its_step(tab, opened, models, qtbot):

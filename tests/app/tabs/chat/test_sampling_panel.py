@@ -18,6 +18,8 @@ LEFT = Qt.MouseButton.LeftButton
 def panel(qtbot):
     panel = SamplingPanel()
     qtbot.addWidget(panel)
+    panel.more.open()
+    panel.resize(340, 1200)
     panel.show()
     return panel
 
@@ -68,6 +70,18 @@ def test_every_setting_has_a_place(panel):
     )
     panel.set_value(wanted)
     assert panel.value() == wanted
+
+
+def test_temperature_and_length_come_first_and_the_rest_is_folded(qtbot):
+    panel = SamplingPanel()
+    qtbot.addWidget(panel)
+    panel.show()
+    visible = {name for name, slider in panel.sliders.items() if slider.isVisible()}
+    assert visible == {"temperature", "max_new_tokens"}
+    assert not panel.bar.isVisible()
+    qtbot.mouseClick(panel.more.button, LEFT)
+    assert all(slider.isVisible() for slider in panel.sliders.values())
+    assert panel.bar.isVisible()
 
 
 def test_a_slider_and_its_field_say_the_same(panel):

@@ -236,7 +236,7 @@ def test_the_newest_run_opens_when_the_tab_is_first_looked_at(tab, controller, m
 
 def test_while_a_model_is_on_its_way_the_tab_says_so(tab, controller, slot, qtbot):
     controller.activate()
-    assert tab.talk.status.text() == "Opening first…"
+    assert (tab.talk.model_name.text(), tab.talk.model_facts.text()) == ("first", "opening…")
     assert tab.talk.pages.opening.isVisible()
     qtbot.waitUntil(lambda: slot.model is not None)
     assert not tab.talk.pages.opening.isVisible()
@@ -301,11 +301,18 @@ def test_a_run_that_was_trained_meanwhile_is_there_when_the_tab_comes_to_the_fro
     qtbot.waitUntil(tab.model_bar.has_runs)
 
 
-def test_the_panel_stays_away_once_it_was_closed(tab, controller):
-    tab.panel_button.click()
+def test_the_panel_is_away_until_it_is_opened_and_stays_as_it_was_left(tab, controller, qtbot):
+    assert not tab.panel.isVisible()
+    qtbot.mouseClick(tab.panel_button, Qt.MouseButton.LeftButton)
+    tab.sampling.more.button.click()
+    tab.panel.show_page(tab.next_token)
     kept = controller.remember()
+
+    tab.panel.show_page(tab.sampling)
+    tab.sampling.more.button.click()
     tab.panel_button.click()
     controller.restore(kept)
+    assert tab.panel.has_in_front(tab.next_token) and tab.sampling.more.is_open
+
+    controller.restore({"page": "of another program"})
     assert not tab.panel.isVisible()
-    controller.restore({})
-    assert tab.panel.isVisible()

@@ -34,7 +34,6 @@ def test_hiding_the_list_leaves_the_keyboard_to_the_prompt(ready, qtbot):
 
 
 def test_a_key_leads_to_the_sampling(ready, qtbot):
-    ready.panel_button.setChecked(False)
     assert not ready.panel.isVisible()
     press(ready, qtbot, "Ctrl+,")
     assert ready.panel.has_in_front(ready.sampling)
@@ -42,12 +41,14 @@ def test_a_key_leads_to_the_sampling(ready, qtbot):
 
 
 def test_the_pages_of_the_panel_take_turns(ready, qtbot):
+    ready.panel_button.click()
     for page in (ready.next_token, ready.seen, ready.sampling):
         ready.panel.show_page(page)
         assert ready.panel.has_in_front(page)
 
 
 def test_the_next_token_is_seen_together_with_the_sliders(ready):
+    ready.panel_button.click()
     ready.panel.show_page(ready.next_token)
     assert ready.next_token.isVisible() and ready.sampling.isVisible()
     ready.panel.show_page(ready.seen)
@@ -84,6 +85,7 @@ def test_a_key_of_the_list_changes_nothing_for_after_the_comparison(ready, qtbot
 
 
 def test_the_panel_beside_a_comparison_waits_for_room(ready):
+    ready.panel_button.click()
     ready.show_compare(True)
     assert ready.panel.isVisible()
     ready.resize(1100, 700)
@@ -96,7 +98,6 @@ def test_the_panel_beside_a_comparison_waits_for_room(ready):
 
 def test_in_a_narrow_comparison_no_key_shows_the_panel(ready, qtbot):
     ready.resize(1100, 700)
-    ready.panel_button.setChecked(False)
     ready.show_compare(True)
     press(ready, qtbot, "Ctrl+,")
     assert not ready.panel.isVisible()
@@ -105,7 +106,8 @@ def test_in_a_narrow_comparison_no_key_shows_the_panel(ready, qtbot):
 def test_a_list_that_was_asked_for_in_a_narrow_tab_stays_when_the_panel_goes(ready, qtbot):
     ready.resize(1100, 700)
     press(ready, qtbot, "Ctrl+B")
-    ready.panel_button.setChecked(False)
+    ready.panel_button.click()
+    ready.panel_button.click()
     assert ready.list.isVisible()
 
 
