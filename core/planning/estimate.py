@@ -15,6 +15,7 @@ from core.corpus.passages import CorpusTotals
 from core.events.runs import StepTimes
 from core.model.requirements import bytes_to_train, checkpoint_bytes
 from core.planning.horizon import RunCosts, estimated_epoch, planned_steps, windows_per_step
+from core.planning.machine import TokenCount
 from core.wording import counted, file_size
 
 # Of text in a language; a character tokenizer has a token per character. BPE was measured with vocabularies of 300 to
@@ -71,14 +72,20 @@ class RunEstimate:
         return self.kept_bytes + self.checkpoint_bytes
 
 
-def estimate_run(run: RunConfig, totals: CorpusTotals, times: StepTimes | None = None) -> RunEstimate:
+def estimate_run(
+    run: RunConfig, totals: CorpusTotals, times: StepTimes | None = None, count: TokenCount | None = None
+) -> RunEstimate:
     """The size of a run on a corpus of this size.
 
     Args:
         times: How long its steps take here, where that is known.
+        count: The tokens of its text, where they were counted before.
     """
-    tokens = estimate_tokens(run.tokenizer, totals)
-    training_tokens = round(tokens * (1 - run.corpus.validation_share))
+    if count is None:
+        tokens = estimate_tokens(run.tokenizer, totals)
+        training_tokens = round(tokens * (1 - run.corpus.validation_share))
+    else:
+        tokens, training_tokens = count.train_tokens + count.val_tokens, count.train_tokens
     training = run.training
     costs = run_costs(run, tokens - training_tokens, times) if times else None
     tokens_per_step = windows_per_step(training) * run.model.context_length
@@ -89,7 +96,7 @@ def estimate_run(run: RunConfig, totals: CorpusTotals, times: StepTimes | None =
     epochs = steps * windows_per_step(training) / epoch.windows if training_tokens else 0.0
     if training.max_epochs and training.horizon in ("steps", "epochs"):
         epochs = min(epochs, training.max_epochs)
-    vocab_size = estimate_vocab_size(run.tokenizer, training_tokens)
+    vocab_size = count.vocab_size if count else estimate_vocab_size(run.tokenizer, training_tokens)
     parameters = count_parameters(run.model, vocab_size)
     return RunEstimate(
         parameters=parameters,

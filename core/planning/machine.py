@@ -2,12 +2,31 @@
 
 from dataclasses import dataclass
 
+from core.config.run import RunConfig
 from core.events.runs import StepTimes
+
+
+@dataclass(frozen=True, slots=True)
+class TokenCount:
+    """The tokens of a text as they were counted when its data set was built. `of` is what text, cut by what tokenizer."""
+
+    of: str
+    train_tokens: int
+    val_tokens: int
+    vocab_size: int
+
+
+def text_and_tokenizer(run: RunConfig) -> str:
+    """What the number of a run's tokens depends on, beside the library."""
+    parts = (run.corpus, run.cleaning, run.tokenizer)
+    return " ".join(part.model_dump_json() for part in parts)
 
 
 @dataclass(frozen=True, slots=True)
 class Machine:
     """What is free, in bytes, 0 where that is not known; `times` are those of the run's steps, where they are known.
+
+    `tokens` are those of its text, where there is a data set of it.
 
     Of a run that was timed on a GPU, the memory is all of the GPU's.
     """
@@ -15,6 +34,7 @@ class Machine:
     memory_bytes: int = 0
     disk_bytes: int = 0
     times: StepTimes | None = None
+    tokens: TokenCount | None = None
 
     @property
     def has_gpu(self) -> bool:
@@ -24,4 +44,8 @@ class Machine:
     def with_times(self, times: StepTimes | None) -> "Machine":
         """The machine with these times, and the memory that they were measured with."""
         memory = times.device_bytes if times and times.device_bytes else self.memory_bytes
-        return Machine(memory, self.disk_bytes, times)
+        return Machine(memory, self.disk_bytes, times, self.tokens)
+
+    def tokens_of(self, run: RunConfig) -> TokenCount | None:
+        """Those of this run's text; None where they were counted of another one."""
+        return self.tokens if self.tokens and self.tokens.of == text_and_tokenizer(run) else None

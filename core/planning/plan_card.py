@@ -8,7 +8,7 @@ from core.config.run import RunConfig
 from core.corpus.passages import CorpusTotals
 from core.planning.estimate import RunEstimate, estimate_run, rows_at_once, snapshot_cost
 from core.planning.machine import Machine
-from core.wording import counted, rounded, rounded_size, rounded_time, short_time
+from core.wording import counted, number, rounded, rounded_size, rounded_time, short_time
 
 NOT_KNOWN = "not known yet"
 NOTHING = "–"
@@ -28,39 +28,47 @@ class PlanRow:
 def plan_rows(run: RunConfig, totals: CorpusTotals, machine: Machine | None = None) -> list[PlanRow]:
     """The plan of a run on a corpus of this size, on a machine as far as that is known."""
     machine = machine or Machine()
-    estimate = estimate_run(run, totals, machine.times)
+    count = machine.tokens_of(run)
+    estimate = estimate_run(run, totals, machine.times, count)
+    about = "" if count else "≈ "
     return [
-        _parameters(run, estimate),
-        _corpus(run, totals, estimate),
+        _parameters(run, estimate, about),
+        _corpus(run, totals, estimate, about),
         _tokens_per_parameter(estimate),
-        _epochs(run, estimate),
+        _epochs(run, estimate, about),
         _memory(run, estimate, machine),
         _disk(estimate, machine),
         _time(estimate, machine),
     ]
 
 
-def _parameters(run: RunConfig, estimate: RunEstimate) -> PlanRow:
+def _parameters(run: RunConfig, estimate: RunEstimate, about: str) -> PlanRow:
     exact = counted(count_parameters(run.model, run.tokenizer.vocab_size), "parameter")
     detail = "Weights that training changes."
-    if run.tokenizer.kind != "char":
+    if run.tokenizer.kind != "char" and about:
         detail += f" Up to {exact}: a short text does not fill the vocabulary."
-    return PlanRow("parameters", "Parameters", f"≈ {rounded(estimate.parameters)}", detail)
+    return PlanRow("parameters", "Parameters", _number(estimate.parameters, about), detail)
 
 
-def _corpus(run: RunConfig, totals: CorpusTotals, estimate: RunEstimate) -> PlanRow:
+def _corpus(run: RunConfig, totals: CorpusTotals, estimate: RunEstimate, about: str) -> PlanRow:
     folder = run.corpus.folder
     place = f" in {PurePath(folder).name or folder}" if folder else ""
     detail = (
         f"{counted(totals.documents, 'document')}, {counted(totals.characters, 'character')}; "
-        f"≈ {rounded(estimate.training_tokens)} of the tokens are trained on, the others are for validation. "
-        "The exact figures follow once the tokenizer is learned."
+        f"{_number(estimate.training_tokens, about)} of the tokens are trained on, the others are for validation."
     )
+    if about:
+        detail += " The exact figures follow once the tokenizer is learned."
     if estimate.training_tokens:
-        value = f"≈ {rounded(estimate.tokens)} tokens{place}"
+        value = f"{_number(estimate.tokens, about)} tokens{place}"
     else:
         value = f"no text{place} yet" if totals.has_folder else f"{folder} does not exist"
     return PlanRow("corpus", "Corpus", value, detail)
+
+
+def _number(count: int, about: str) -> str:
+    """An exact count as it is, an estimate with two digits."""
+    return f"{about}{rounded(count)}" if about else number(count)
 
 
 def _tokens_per_parameter(estimate: RunEstimate) -> PlanRow:
@@ -73,16 +81,17 @@ def _tokens_per_parameter(estimate: RunEstimate) -> PlanRow:
     return PlanRow("ratio", "Tokens per parameter", value if share else NOTHING, detail)
 
 
-def _epochs(run: RunConfig, estimate: RunEstimate) -> PlanRow:
+def _epochs(run: RunConfig, estimate: RunEstimate, about: str) -> PlanRow:
     detail = f"Passes over the training text, in steps of {counted(estimate.tokens_per_step, 'token')}."
     if not estimate.steps or not estimate.training_tokens:
         unknown = NOT_KNOWN if run.training.horizon == "minutes" and estimate.training_tokens else NOTHING
         return PlanRow("epochs", "Epochs", unknown, detail)
+    about = "≈ " if run.training.horizon == "minutes" else about
     few = estimate.epochs < 10  # two digits
     epochs = f"{estimate.epochs:.2g}" if few else rounded(round(estimate.epochs))
     steps = f"{estimate.steps:,}" if run.training.horizon == "steps" else f"≈ {rounded(estimate.steps)}"
     return PlanRow(
-        "epochs", "Epochs", f"≈ {epochs} ({steps} {'step' if estimate.steps == 1 else 'steps'})", detail
+        "epochs", "Epochs", f"{about}{epochs} ({steps} {'step' if estimate.steps == 1 else 'steps'})", detail
     )
 
 

@@ -58,7 +58,7 @@ def plan_warnings(run: RunConfig, totals: CorpusTotals, machine: Machine | None 
 def _found(run: RunConfig, totals: CorpusTotals, machine: Machine) -> list[PlanWarning]:
     if not totals.characters:
         return []
-    estimate = estimate_run(run, totals, machine.times)
+    estimate = estimate_run(run, totals, machine.times, machine.tokens_of(run))
     if _has_too_little_text(run, estimate):
         return [_too_little_text(run, estimate)]  # the others would only say the same again
     return [

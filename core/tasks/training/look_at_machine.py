@@ -1,11 +1,15 @@
-"""The request to see what there is for a run on this machine: memory, disk, and how long its steps take."""
+"""The request to see what there is for a run on this machine: memory, disk, how long its steps take, and its tokens."""
 
 import shutil
 
+from core.batches.dataset import DESCRIPTION_FILE, Dataset
 from core.config.run import RunConfig
 from core.control import StopToken
+from core.corpus.library import Library
+from core.datasets.build_dataset import dataset_name
+from core.errors.base import UserFacingError
 from core.events.base import at_once
-from core.planning.machine import Machine
+from core.planning.machine import Machine, TokenCount, text_and_tokenizer
 from core.planning.step_times import known_times
 from core.runs.folder import Workspace
 from core.system.memory import free_bytes
@@ -15,7 +19,21 @@ from core.system.memory import free_bytes
 def look_at_machine(workspace: Workspace, run: RunConfig, stop: StopToken) -> Machine:
     """Look, without timing anything."""
     del stop  # a moment
-    return Machine(free_bytes() or 0, _free_disk(workspace)).with_times(known_times(workspace, run))
+    machine = Machine(free_bytes() or 0, _free_disk(workspace), tokens=_counted_tokens(workspace, run))
+    return machine.with_times(known_times(workspace, run))
+
+
+def _counted_tokens(workspace: Workspace, run: RunConfig) -> TokenCount | None:
+    """What the data set of these documents and this tokenizer counted; None where none was built, or its base has another."""
+    if run.base_model or not workspace.library.exists():
+        return None
+    try:
+        with Library(workspace.library, for_reading=True) as library:
+            folder = workspace.datasets / dataset_name(library, run)
+        dataset = Dataset.from_json((folder / DESCRIPTION_FILE).read_text(encoding="utf-8"), folder)
+    except (OSError, ValueError, UserFacingError):  # what it is of is estimated then
+        return None
+    return TokenCount(text_and_tokenizer(run), dataset.train_tokens, dataset.val_tokens, dataset.vocab_size)
 
 
 def _free_disk(workspace: Workspace) -> int:

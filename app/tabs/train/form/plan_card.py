@@ -80,6 +80,8 @@ class PlanCard(QWidget):
         if self._run is None or timed_settings(run) != timed_settings(self._run):
             self._machine = replace(self._machine, times=None)
             self._measuring, self._failure = False, ""
+        if totals != self._totals:
+            self._machine = replace(self._machine, tokens=None)  # which were counted of another text
         self._run, self._totals, self._counting = run, totals, counting
         self._warns = warns and not counting
         self._show()

@@ -11,6 +11,7 @@ from app.jobs.job import Job, Stream
 from app.jobs.refresher import Refresher
 from core.config.run import RunConfig
 from core.control import StopToken
+from core.corpus.passages import CorpusTotals
 from core.errors.base import UserFacingError
 from core.events.base import Task
 from core.events.runs import StepTimes
@@ -43,6 +44,7 @@ class PlanController(QObject):
         self._card = tab.plan
         self._look, self._time = look, time
         self._run: RunConfig | None = None  # the one that the card shows
+        self._totals: CorpusTotals | None = None  # of its text
         self._job: Job | None = None
         self._timed = ""  # the settings whose steps the job times
         self._seen = ""  # those for which the machine was looked at last
@@ -79,7 +81,8 @@ class PlanController(QObject):
     def _follow(self) -> None:
         """The form has changed, or the corpus, or a run begins or ends."""
         before, self._run = self._run, self._tab.planned_run()
-        if self._run == before:
+        totals_before, self._totals = self._totals, self._tab.totals
+        if (self._run, self._totals) == (before, totals_before):
             return
         if self._run is None or before is None or timed_settings(self._run) != timed_settings(before):
             self.stop()

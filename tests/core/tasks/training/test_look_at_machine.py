@@ -2,11 +2,14 @@
 
 from core.config.presets import preset_run
 from core.control import Returning, StopToken
-from core.events.runs import StepTimes
+from core.corpus.library import Library
+from core.events.runs import DatasetBuilt, RunPrepared, StepTimes
 from core.planning.machine import Machine
+from core.planning.plan_card import plan_rows
 from core.planning.step_times import remember_times
 from core.runs.folder import Workspace
 from core.tasks.training.look_at_machine import look_at_machine
+from core.tasks.training.train_model import train_model
 
 RUN = preset_run("tiny")
 
@@ -31,6 +34,27 @@ def test_a_run_that_was_timed_on_a_gpu_has_its_memory(tmp_path):
     workspace = Workspace(tmp_path)
     remember_times(workspace, RUN, StepTimes(0.5, 0.1, "cuda", 8 * 10**9))
     assert (look(workspace).memory_bytes, look(workspace).has_gpu) == (8 * 10**9, True)
+
+
+def test_tokens_that_a_run_counted_are_the_plan_s(filled, tiny):
+    """One number, wherever it stands: an estimate gives way once a data set of the same text and tokenizer stands."""
+    run = tiny()
+
+    def rows():
+        stream = Returning(look_at_machine(filled, run, StopToken()))
+        assert list(stream) == []
+        with Library(filled.library, for_reading=True) as library:
+            return {row.name: row.value for row in plan_rows(run, library.totals(run.corpus), stream.result)}
+
+    assert rows()["corpus"].startswith("≈ ")
+    events = list(train_model(filled, "first", run, StopToken()))
+    built = next(event for event in events if isinstance(event, DatasetBuilt))
+    prepared = next(event for event in events if isinstance(event, RunPrepared))
+    assert rows()["corpus"] == f"{built.train_tokens + built.val_tokens:,} tokens"
+    assert rows()["parameters"] == f"{prepared.parameters:,}"
+    assert not rows()["epochs"].startswith("≈")
+    run = tiny({"tokenizer.kind": "word"})
+    assert rows()["corpus"].startswith("≈ ")
 
 
 def test_a_workspace_that_is_not_made_yet_has_an_unknown_disk(tmp_path):
