@@ -13,6 +13,7 @@ from core.commands.place import perform, print_rows, print_sentence
 from core.conversations.exchange import export_markdown
 from core.conversations.finding import Summary
 from core.conversations.store import KEPT_DAYS
+from core.disk.files import checked_suffix
 from core.tasks.chat.conversations import (
     delete_conversations,
     export_conversation,
@@ -31,7 +32,6 @@ app = typer.Typer(help="List, search, show, export and import the conversations 
 
 COLUMNS = ("id", "title", "run", "messages", "pinned", "changed")
 SHORT_ID = 8  # characters of an id in a table
-EXPORTS = (".md", ".json")
 
 ConversationId = Annotated[
     str,
@@ -99,8 +99,7 @@ def export(
     ],
 ) -> int:
     """Export a conversation to a file, as Markdown or JSON."""
-    if file.suffix.lower() not in EXPORTS:
-        raise typer.BadParameter("it must end in .md or .json", param_hint="FILE")
+    checked_suffix("A conversation", file, (".md", ".json"))
     workspace, found = context.obj.workspace, _find(context, id_)
     path, code = perform(context, partial(export_conversation, workspace, found, file), writes=False)
     print_sentence(context, f"Written to {path}.")

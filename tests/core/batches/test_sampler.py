@@ -10,6 +10,10 @@ from hypothesis import strategies as st
 from core.batches import sampler
 from core.batches.distributed import ONE_PROCESS, ProcessGroup
 from core.batches.sampler import IGNORED, PADDING, Windows, chunk, eval_batches, windows_per_epoch
+from core.config.model import ModelConfig
+from core.config.run import RunConfig
+from core.config.training import TrainingConfig
+from core.planning.estimate import evaluation_batches
 
 EXAMPLES = json.loads((Path(__file__).parents[2] / "worked_examples.json").read_text())
 
@@ -185,6 +189,14 @@ def test_evaluation_is_the_same_every_time():
     assert all(
         torch.equal(a, b) for x, y in zip(first, again, strict=True) for a, b in zip(x, y, strict=True)
     )
+
+
+def test_a_plan_counts_the_batches_of_an_evaluation_as_they_are_made():
+    training = TrainingConfig(batch_size=4, eval_batches=3)
+    run = RunConfig(model=ModelConfig(context_length=10), training=training)
+    for targets in range(1, 140):
+        made = list(eval_batches(numbered(targets + 1), Windows(10, 0, 4), limit=3))
+        assert len(made) == evaluation_batches(run, targets)
 
 
 def test_a_batch_of_another_size_goes_on_at_the_same_place_in_the_text():
