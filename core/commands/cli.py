@@ -20,6 +20,7 @@ from core.commands import (
     bench,
     conversations,
     documents,
+    export,
     generate,
     inspection,
     keep,
@@ -65,6 +66,7 @@ app.add_typer(inspection.app)
 app.add_typer(score.app)
 app.add_typer(seen.app)
 app.add_typer(report.app)
+app.add_typer(export.app)
 app.add_typer(conversations.app, name="conversations")
 app.add_typer(samplers.app, name="samplers")
 app.add_typer(serve.app)

@@ -60,7 +60,7 @@ def gpt2_name(name: str) -> TensorName:
 
 
 def qwen3_names(name: str) -> tuple[str, ...]:
-    """What a tensor of ours is called in Hugging Face's Qwen3: several names where it is cut into as many equal parts.
+    """What a tensor of ours is called in Hugging Face's Qwen3 and Llama: several names where it is cut into as many equal parts.
 
     Args:
         name: As in `Transformer.state_dict()`.
@@ -93,6 +93,12 @@ def has_qwen3_twin(config: ModelConfig) -> bool:
         and config.activation == "swiglu"
         and not config.feed_forward_bias
     )
+
+
+def has_llama_twin(config: ModelConfig) -> bool:
+    """Whether Llama computes what this model does: Qwen3 without the norm of queries and keys, and with biases if need be."""
+    plain = {"qk_norm": True, "feed_forward_bias": False}
+    return not config.qk_norm and has_qwen3_twin(config.model_copy(update=plain))
 
 
 def _has_usual_parts(config: ModelConfig) -> bool:

@@ -22,7 +22,14 @@ from core.events.runs import (
     StepDone,
     TokenizerBuilt,
 )
-from core.terminal import bench_lines, comparison_lines, scoring_lines, seen_lines, serving_lines
+from core.terminal import (
+    bench_lines,
+    comparison_lines,
+    exporting_lines,
+    scoring_lines,
+    seen_lines,
+    serving_lines,
+)
 from core.wording import counted, file_size, noun_for, percent
 
 
@@ -36,6 +43,7 @@ def event_line(event: Event) -> str:
 for line_of in (
     *bench_lines.LINES,
     *comparison_lines.LINES,
+    *exporting_lines.LINES,
     *scoring_lines.LINES,
     *seen_lines.LINES,
     *serving_lines.LINES,

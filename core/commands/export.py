@@ -1,0 +1,49 @@
+"""The command that takes a model to another program."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from core.commands.arguments import named, named_path
+from core.commands.place import perform
+from core.errors.system import absolute_path
+from core.export.formats import FORMATS, format_named, formats_help
+from core.runs.catalog import Catalog
+from core.tasks.models.export_model import export_model, export_name
+
+app = typer.Typer()
+
+
+@app.command()
+def export(
+    context: typer.Context,
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME[@STEP]",
+            help="The run, and the checkpoint: @STEP, @last, or @best, the default.",
+            callback=named,
+        ),
+    ],
+    format: Annotated[str, typer.Option(help=f"The format: {formats_help()}.")] = FORMATS[0].name,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="The folder to write; by default NAME-FORMAT in the current folder.",
+            parser=named_path,
+            metavar="DIR",
+        ),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace an earlier export.")] = False,
+) -> int:
+    """Write a run's model in another program's format, and load it back to see that it computes the same."""
+    workspace = context.obj.workspace
+    format_named(format)
+    run, checkpoint = Catalog(workspace).run_and_checkpoint(name)
+    path = absolute_path(out or Path(export_name(run, format)))
+    return perform(
+        context,
+        lambda stop: export_model(workspace, run, checkpoint, format, path, stop, replace=force),
+        writes=False,
+    )[1]

@@ -1,0 +1,54 @@
+"""What can go wrong with an export, in the user's words."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from core.errors.base import UsageError, UserFacingError
+from core.wording import listed
+
+
+class UnknownFormatError(UsageError):
+    """A format that no export writes."""
+
+    def __init__(self, name: str, known: Sequence[str]) -> None:
+        super().__init__(name, known)
+        self.message = f"There is no export format named {name!r}."
+        self.remedy = f"The formats are {listed(known)}."
+
+
+class NotExportableError(UserFacingError):
+    """A model that a format cannot express. Each reason is a clause, such as "its norm is post, and ... knows pre only"."""
+
+    def __init__(self, name: str, format: str, reasons: Sequence[str]) -> None:
+        super().__init__(name, format, reasons)
+        self.message = f"The run {name!r} cannot be exported as {format}: {'; '.join(reasons)}."
+        self.remedy = "Train a run without these, or choose another format."
+
+
+class TargetExistsError(UserFacingError):
+    """A place where something stands already."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.message = f"{path} exists already, and nothing in it was changed."
+        self.remedy = "Choose another place with --out, or replace an earlier export with --force."
+
+
+class NoEarlierExportError(UserFacingError):
+    """A place that is to be replaced and holds something other than an export."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(path, reason)
+        self.message = f"{path} is not replaced: {reason}."
+        self.remedy = "Choose another place with --out, or move it away."
+
+
+class UnfaithfulExportError(UserFacingError):
+    """An export that does not compute what the model does when it is loaded back."""
+
+    def __init__(self, format: str, reason: str) -> None:
+        super().__init__(format, reason)
+        self.message = (
+            f"The {format} was not kept, because it differs from the model when loaded back: {reason}."
+        )
+        self.remedy = "Report this, with the run's settings: Help > Report a problem."

@@ -1,0 +1,35 @@
+"""What an export reports."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from core.events.base import Event, Progress
+
+
+@dataclass(frozen=True, slots=True)
+class ExportProgress(Progress):
+    """Pieces of an export that are done, of all there are: its files, and at the end loading them back."""
+
+    work: ClassVar = "Exporting"
+    unit: ClassVar = "parts_"
+
+    parts_done: int
+    parts_total: int
+
+
+@dataclass(frozen=True, slots=True)
+class ModelExported(Event):
+    """A model stands in another program's format.
+
+    It was loaded back from there. `largest_difference` is the largest between its logits and ours, None where the program
+    that would compute them is not installed and only tensors and ids were compared; `compared_tokens` is the length of the
+    text on which both tokenizers gave the same ids.
+    """
+
+    name: str
+    step: int
+    format: str
+    path: str
+    bytes: int
+    largest_difference: float | None
+    compared_tokens: int

@@ -1,0 +1,215 @@
+"""A model as a folder that `transformers` loads: GPT-2's shape as GPT2LMHeadModel, the modern family as Qwen3 or Llama.
+
+Shapes
+    B  windows of text that are compared    T  positions in each
+    V  vocabulary                           C  model width
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from core.config.model import ModelConfig
+from core.errors.exporting import UnfaithfulExportError
+from core.export.material import FilePart, Material, Shape, Verified
+from core.export.model_card import model_card
+from core.export.naming import gpt2_name, has_gpt2_twin, has_llama_twin, has_qwen3_twin, qwen3_names
+from core.export.tokenizer_json import CHAT_TEMPLATE, plain_encoder, to_engine, tokenizer_obstacles
+from core.tokenizers.tokenizer import EOS, EOS_MARKER, PAD, ROLES, SPECIALS, UNK
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+TITLE = "Hugging Face folder"
+TOLERANCE = 1e-4  # between logits, in float32
+GELU_NAMES = {"gelu": "gelu", "gelu_tanh": "gelu_new", "relu": "relu"}
+WEIGHTS = "model.safetensors"
+
+
+def obstacles(shape: Shape) -> Sequence[str]:
+    """Why no class of `transformers` computes what this model does; empty where one does."""
+    found = list(tokenizer_obstacles(shape.tokenizer))
+    if not architecture(shape.model):
+        found += _model_obstacles(shape.model)
+    return found
+
+
+def architecture(config: ModelConfig) -> str:
+    """The model type that computes what this model does; "" where none does."""
+    twins = {"gpt2": has_gpt2_twin, "qwen3": has_qwen3_twin, "llama": has_llama_twin}
+    return next((name for name, is_twin in twins.items() if is_twin(config)), "")
+
+
+def parts(material: Material) -> Sequence[FilePart]:
+    """All files of the folder."""
+    config = material.model.config
+    chats = material.facts.has_conversations
+    ends = [EOS, material.tokenizer.user_id] if chats else EOS
+    generation = {"bos_token_id": EOS, "eos_token_id": ends, "pad_token_id": PAD}
+    records = {
+        "config.json": _config(config, material.tokenizer.vocab_size),
+        "generation_config.json": generation,
+        "tokenizer_config.json": _tokenizer_config(config, chats),
+    }
+    return (
+        *(FilePart(name, partial(_json, record)) for name, record in records.items()),
+        FilePart("tokenizer.json", lambda: to_engine(material.tokenizer).to_str(pretty=True).encode()),
+        FilePart("README.md", lambda: model_card(material.facts, config, material.tokenizer).encode()),
+        FilePart(WEIGHTS, lambda: dict(twin_tensors(material))),
+    )
+
+
+def twin_tensors(material: Material) -> Iterator[tuple[str, "Tensor"]]:
+    """The weights under their names there: cut into projections for Qwen3 and Llama, four of them transposed for GPT-2.
+
+    A bias that GPT-2 has and the model lacks is 0, and a sinusoidal table is GPT-2's position embedding.
+    """
+    import torch
+
+    model, config = material.model, material.model.config
+    is_gpt2 = architecture(config) == "gpt2"
+    for name, tensor in model.state_dict().items():
+        if config.tied_embeddings and name == "head.weight":
+            continue
+        if not is_gpt2:
+            names = qwen3_names(name)
+            yield from zip(names, (part.clone() for part in tensor.chunk(len(names))), strict=True)
+            continue
+        twin = gpt2_name(name)
+        yield twin.name, tensor.T.contiguous() if twin.is_transposed else tensor
+        bias = name.removesuffix("weight") + "bias"
+        if "_proj." in name and bias not in model.state_dict():
+            yield gpt2_name(bias).name, torch.zeros(tensor.shape[0])
+    if config.positions == "sinusoidal":
+        assert model.position_table is not None
+        yield "transformer.wpe.weight", model.position_table  # (S, C)
+
+
+def verify(material: Material, folder: Path, ids: Sequence[int]) -> Verified:
+    """Load the folder as its user will, and compare logits; only tensors where `transformers` is not installed.
+
+    Raises:
+        UnfaithfulExportError: They differ by more than `TOLERANCE`, or a tensor is not what was written.
+    """
+    import torch
+    from safetensors.torch import load_file
+    from tokenizers import Tokenizer as Engine
+
+    written = load_file(folder / WEIGHTS)
+    for name, tensor in twin_tensors(material):
+        if name not in written or not torch.equal(written[name], tensor):
+            raise UnfaithfulExportError(TITLE, f"{name} is not what was written")
+    encode = plain_encoder(Engine.from_file(str(folder / "tokenizer.json")))
+    try:
+        from transformers import AutoModelForCausalLM
+        from transformers.utils import logging
+    except ImportError:
+        return Verified(None, encode)
+    quiet: Any = logging.disable_progress_bar
+    quiet()  # its bar would stand beside ours
+    loaded: Any = AutoModelForCausalLM.from_pretrained(
+        folder, local_files_only=True, dtype=torch.float32, use_safetensors=True
+    )
+    windows = torch.tensor(ids).view(-1, min(len(ids), material.model.config.context_length))  # (B, T)
+    with torch.no_grad():
+        theirs = loaded.eval()(windows).logits  # (B, T, V)
+        difference = (theirs - material.model(windows)).abs().max().item()
+    if not difference <= TOLERANCE:
+        raise UnfaithfulExportError(TITLE, f"its logits differ by {difference:.1e}")
+    return Verified(difference, encode)
+
+
+def _model_obstacles(config: ModelConfig) -> Iterator[str]:
+    is_modern = config.positions == "rotary" or config.norm_type == "rms_norm"
+    family = "Qwen3 and Llama" if is_modern else "GPT-2"
+    if config.norm != "pre":
+        yield f"model.norm is {config.norm}, and only pre is known there"
+    if not config.feed_forward:
+        yield "it has no feed-forward layers"
+    if not config.output_projection:
+        yield "its attention has no output projection"
+    if config.head_bias:
+        yield "its head has a bias"
+    if config.scale_embeddings:
+        yield "its embeddings are scaled"
+    positions, activations = (
+        (("rotary",), ("swiglu",)) if is_modern else (("learned", "sinusoidal"), tuple(GELU_NAMES))
+    )
+    if config.positions not in positions:
+        yield f"its positions are {config.positions}, and {family} has {' or '.join(positions)} ones"
+    if config.activation not in activations:
+        yield f"its activation is {config.activation}, and {family} has {' or '.join(activations)}"
+    if is_modern and config.norm_type != "rms_norm":
+        yield f"its norm is a layer norm, and {family} has RMS norm"
+    if config.qk_norm and not is_modern:
+        yield "GPT-2 does not norm queries and keys"
+    if config.qk_norm and is_modern and config.feed_forward_bias:
+        yield "Qwen3 has no bias in its feed-forward layers"
+
+
+def _config(config: ModelConfig, vocab_size: int) -> dict[str, Any]:
+    kind = architecture(config)
+    common: dict[str, Any] = {
+        "model_type": kind,
+        "vocab_size": vocab_size,
+        "bos_token_id": EOS,  # where one text ends, the next begins
+        "eos_token_id": EOS,
+        "pad_token_id": PAD,
+        "tie_word_embeddings": config.tied_embeddings,
+        "dtype": "float32",
+    }
+    if kind == "gpt2":
+        return common | {
+            "architectures": ["GPT2LMHeadModel"],
+            "n_positions": config.context_length,
+            "n_ctx": config.context_length,
+            "n_embd": config.d_model,
+            "n_layer": config.n_layers,
+            "n_head": config.n_heads,
+            "n_inner": config.d_ff,
+            "activation_function": GELU_NAMES[config.activation],
+            "layer_norm_epsilon": config.norm_epsilon,
+            "resid_pdrop": config.dropout,
+            "embd_pdrop": config.dropout,
+            "attn_pdrop": config.dropout,
+        }
+    return (
+        common
+        | {
+            "architectures": ["Qwen3ForCausalLM" if kind == "qwen3" else "LlamaForCausalLM"],
+            "hidden_size": config.d_model,
+            "intermediate_size": config.d_ff,
+            "num_hidden_layers": config.n_layers,
+            "num_attention_heads": config.n_heads,
+            "num_key_value_heads": config.n_heads,
+            "head_dim": config.d_model // config.n_heads,
+            "max_position_embeddings": config.context_length,
+            "rms_norm_eps": config.norm_epsilon,
+            "rope_theta": config.position_base,  # read by releases of transformers before 5
+            "rope_parameters": {"rope_type": "default", "rope_theta": config.position_base},
+            "hidden_act": "silu",
+            "attention_bias": config.attention_bias,
+            "attention_dropout": config.dropout,
+        }
+        | ({"mlp_bias": config.feed_forward_bias} if kind == "llama" else {})
+    )
+
+
+def _tokenizer_config(config: ModelConfig, chats: bool) -> dict[str, Any]:
+    record = {
+        "tokenizer_class": "PreTrainedTokenizerFast",
+        "model_max_length": config.context_length,
+        "clean_up_tokenization_spaces": False,
+        "pad_token": SPECIALS[PAD],
+        "unk_token": SPECIALS[UNK],
+        "bos_token": EOS_MARKER,
+        "eos_token": EOS_MARKER,
+        "additional_special_tokens": list(ROLES),
+    }
+    return record | ({"chat_template": CHAT_TEMPLATE} if chats else {})
+
+
+def _json(record: Mapping[str, Any]) -> bytes:
+    return (json.dumps(record, indent=2, ensure_ascii=False) + "\n").encode()

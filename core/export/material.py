@@ -1,0 +1,68 @@
+"""What an export is made of: a model in memory, its tokenizer, and the facts for its card; and what it makes, files."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from core.config.model import ModelConfig
+from core.tokenizers.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from core.model.transformer import Transformer
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What a model card says. `val_loss` is in nats per token, `characters` are those of the training and validation text."""
+
+    name: str
+    step: int
+    preset: str
+    parameters: int
+    tokens: int
+    val_loss: float | None
+    bits_per_byte: float | None
+    documents: int
+    characters: int
+    has_conversations: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What is known of a model before it is opened, and enough to say whether a format can express it."""
+
+    model: ModelConfig
+    tokenizer: Tokenizer
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """A model on the processor, in float32 and in evaluation mode."""
+
+    model: "Transformer"
+    tokenizer: Tokenizer
+    facts: Facts
+
+    @property
+    def shape(self) -> Shape:
+        return Shape(self.model.config, self.tokenizer)
+
+
+@dataclass(frozen=True, slots=True)
+class FilePart:
+    """One file of an export: its name, and what gives its bytes, or its tensors by name."""
+
+    name: str
+    make: "Callable[[], bytes | dict[str, Tensor]]"
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """An export that was loaded back: how far its logits are from the model's, None where none could be computed, and how
+    its tokenizer encodes a text, without special tokens around it.
+    """
+
+    largest_difference: float | None
+    encode: Callable[[str], list[int]]

@@ -1,0 +1,80 @@
+"""The README of an exported model: what it is, what it was trained on, how good it is, and how to open it."""
+
+from core.config.model import ModelConfig
+from core.export.material import Facts
+from core.tokenizers.tokenizer import Tokenizer
+from core.wording import counted, number
+
+TOKENIZERS = {"bpe": "BPE", "char": "characters", "word": "words"}
+FRONT_MATTER = """---
+library_name: transformers
+pipeline_tag: text-generation
+tags:
+- sheepop-studio
+---
+"""
+
+
+def model_card(facts: Facts, config: ModelConfig, tokenizer: Tokenizer) -> str:
+    """The card as Markdown, with Hugging Face's front matter."""
+    purpose = "answers messages" if facts.has_conversations else "continues texts"
+    return f"""{FRONT_MATTER}
+# {facts.name}
+
+A language model of {counted(facts.parameters, "parameter")} that {purpose}, made with SheepOp Studio. No licence is stated: add
+one before you publish it.
+
+## Model
+
+{_shape(config, tokenizer)}
+
+## Training
+
+{_training(facts)}
+
+## Use
+
+```python
+{_use(facts)}
+```
+
+## Limits
+
+It knows nothing but the text that it was trained on, writes what sounds like that text, true or not, and sees at most
+{counted(config.context_length, "token")} at once. Text that spells a special token, such as `<eos>`, is read as that token.
+"""
+
+
+def _shape(config: ModelConfig, tokenizer: Tokenizer) -> str:
+    return (
+        f"{counted(config.n_layers, 'layer')}, {counted(config.n_heads, 'head')}, width {number(config.d_model)}, "
+        f"feed-forward width {number(config.d_ff)}, context {counted(config.context_length, 'token')}, "
+        f"positions {config.positions}. Tokenizer: {TOKENIZERS[tokenizer.kind]}, {counted(tokenizer.vocab_size, 'token')}."
+    )
+
+
+def _training(facts: Facts) -> str:
+    data = (
+        f"{counted(facts.documents, 'document')} of {counted(facts.characters, 'character')} in all. "
+        if facts.documents
+        else ""
+    )
+    how = f"Preset {facts.preset}, step {number(facts.step)}, {counted(facts.tokens, 'token')} read. "
+    loss = f"Validation loss {facts.val_loss:.4f} nats/token. " if facts.val_loss is not None else ""
+    bits = f"{facts.bits_per_byte:.3f} bits per byte of validation text." if facts.bits_per_byte else ""
+    return f"{data}{how}{loss}{bits}".strip()
+
+
+def _use(facts: Facts) -> str:
+    asked = (
+        'ids = tokenizer.apply_chat_template([{"role": "user", "content": "Hello"}], '
+        'add_generation_prompt=True, return_dict=True, return_tensors="pt")'
+        if facts.has_conversations
+        else 'ids = tokenizer("The", return_tensors="pt")'
+    )
+    return f"""from transformers import AutoModelForCausalLM, AutoTokenizer
+
+model = AutoModelForCausalLM.from_pretrained(".")
+tokenizer = AutoTokenizer.from_pretrained(".")
+{asked}
+print(tokenizer.decode(model.generate(**ids, max_new_tokens=50)[0]))"""

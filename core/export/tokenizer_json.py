@@ -1,0 +1,70 @@
+"""A tokenizer of ours as the `tokenizers` library has it: the same ids, in one tokenizer.json.
+
+Text that spells a special token is a token there, and plain text with us: the library has no other way to let a chat
+template write `<|user|>`.
+"""
+
+from collections.abc import Callable, Sequence
+
+from tokenizers import AddedToken, Regex, decoders, models, pre_tokenizers
+from tokenizers import Tokenizer as Engine
+
+from core.tokenizers.tokenizer import ROLES, SPECIALS, UNK, Tokenizer
+
+ANY_CHARACTER = r"[\s\S]"
+# What `str.split` parts words at: the library's own white space lacks U+001C to U+001F
+WHITE_SPACE = "[\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+"
+
+# The prompt of `core/generation/dialogue.py`; what the system says is the beginning of the first question.
+CHAT_TEMPLATE = (
+    "{{ '<eos>' }}{% set ns = namespace(role='') %}{% for message in messages %}"
+    "{% set role = 'assistant' if message['role'] == 'assistant' else 'user' %}"
+    "{% if role == ns.role %}{{ '\\n\\n' }}{% else %}{{ '<|' + role + '|>' }}{% endif %}"
+    "{% if message['role'] == 'system' %}{{ message['content'] | trim }}{% else %}{{ message['content'] }}{% endif %}"
+    "{% set ns.role = role %}{% endfor %}{% if add_generation_prompt %}{{ '<|assistant|>' }}{% endif %}"
+)
+
+
+def tokenizer_obstacles(tokenizer: Tokenizer) -> Sequence[str]:
+    """Why the library could not tell one token of this tokenizer from another."""
+    learned = set(tokenizer.tokens[len(SPECIALS) : -len(ROLES)])
+    clashing = [special for special in (*SPECIALS, *ROLES) if special in learned]
+    return [f"its vocabulary has {special!r} as plain text too" for special in clashing]
+
+
+def to_engine(tokenizer: Tokenizer) -> Engine:
+    """The library's tokenizer that gives the same ids."""
+    ids = {token: token_id for token_id, token in enumerate(tokenizer.tokens)}
+    if tokenizer.kind == "bpe":
+        engine = Engine(models.BPE(vocab=ids, merges=list(tokenizer.merges)))
+        engine.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=True)
+        engine.decoder = decoders.ByteLevel()
+    else:
+        engine = Engine(models.WordLevel(vocab=ids, unk_token=SPECIALS[UNK]))
+        is_char = tokenizer.kind == "char"
+        pattern, behaviour = (ANY_CHARACTER, "isolated") if is_char else (WHITE_SPACE, "removed")
+        engine.pre_tokenizer = pre_tokenizers.Split(Regex(pattern), behaviour)
+        if is_char:
+            engine.decoder = decoders.Fuse()  # words are joined with spaces where there is no decoder
+    engine.add_special_tokens(
+        [AddedToken(token, special=True, normalized=False) for token in (*SPECIALS, *ROLES)]
+    )
+    return engine
+
+
+def plain_encoder(engine: Engine) -> Callable[[str], list[int]]:
+    """How the library encodes a text, without special tokens around it."""
+    return lambda text: list(engine.encode(text, add_special_tokens=False).ids)
+
+
+def first_difference(
+    tokenizer: Tokenizer, encode: Callable[[str], list[int]], texts: Sequence[str]
+) -> tuple[int, str]:
+    """How many tokens both make of these texts, and the first text of which they make different ones, or ""."""
+    count = 0
+    for text, ours in zip(texts, tokenizer.encode_all(texts), strict=True):
+        theirs = encode(text)
+        if theirs != ours.tolist():
+            return count, text
+        count += len(theirs)
+    return count, ""

@@ -1,0 +1,213 @@
+"""The request "export this model": a folder in another program's format, whole, and verified by loading it back."""
+
+import os
+import re
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from core.batches.dataset import Dataset, read_dataset
+from core.control import StopToken
+from core.disk.files import move_folder_into_place
+from core.errors.base import UserFacingError
+from core.errors.exporting import (
+    NoEarlierExportError,
+    NotExportableError,
+    TargetExistsError,
+    UnfaithfulExportError,
+)
+from core.errors.system import system_error
+from core.events.base import Task
+from core.events.exporting import ExportProgress, ModelExported
+from core.events.runs import Evaluated
+from core.export.formats import Format, format_named
+from core.export.material import Facts, FilePart, Material, Shape, Verified
+from core.export.tokenizer_json import first_difference
+from core.runs.catalog import Catalog, has_conversations, read_config
+from core.runs.folder import RunFolder, Workspace
+from core.tokenizers.files import load_tokenizer
+from core.tokenizers.tokenizer import ROLES, SPECIALS, IdArray, Tokenizer
+
+if TYPE_CHECKING:
+    from core.runs.loading import LoadedModel
+
+COMPARED_WINDOWS = 4  # of the context's length, whose logits are compared
+TOKENS_AT_ONCE = 200_000  # of validation text, whose ids are compared
+MARK = "README.md"  # every export has one
+_SPECIAL = re.compile("|".join(map(re.escape, (*SPECIALS, *ROLES))))
+
+
+def export_name(run: str, format: str) -> str:
+    """What the folder is called where nobody chose a place."""
+    return f"{run}-{format}"
+
+
+def export_model(
+    workspace: Workspace,
+    name: str,
+    checkpoint: str,
+    format: str,
+    path: Path,
+    stop: StopToken,
+    replace: bool = False,
+) -> Task[Path]:
+    """Write a checkpoint as a folder at `path`, and load it back from there.
+
+    Args:
+        replace: An earlier export that stands there goes, once the new one is whole and verified.
+
+    Raises:
+        UnknownFormatError, NotExportableError, TargetExistsError, NoEarlierExportError: Before anything is written.
+        UnfaithfulExportError: What was written differs from the model; it is not kept.
+        UnknownRunError, NoCheckpointError, DamagedRunError and others: As for `open_model`.
+        DiskFullError, SystemRefusalError: It could not be written; what was there before is untouched.
+        StopRequested: `stop` was set; nothing is left of it.
+    """
+    chosen = format_named(format)
+    run = Catalog(workspace).folder(name)
+    refuse_target(path, replace)
+    obstacles = chosen.obstacles_of(Shape(read_config(run).model, load_tokenizer(run.tokenizer)))
+    if obstacles:
+        raise NotExportableError(name, chosen.title, obstacles)
+    from core.runs.loading import load_model  # here, because it imports torch
+
+    loaded = load_model(run, checkpoint, stop)
+    dataset = _dataset(workspace, loaded, stop)
+    material = Material(loaded.model, loaded.tokenizer, _facts(workspace, run, loaded, dataset))
+    parts = chosen.parts_of(material)
+    total = len(parts) + 1
+    with _draft_beside(path) as draft:
+        for done, part in enumerate(parts):
+            yield ExportProgress(done, total)
+            stop.raise_if_asked()
+            _write(draft / part.name, part)
+        yield ExportProgress(len(parts), total)
+        verified = chosen.verify(material, draft, _some_ids(loaded, dataset))
+        compared = _compare_ids(chosen, verified, loaded.tokenizer, dataset, stop)
+        size = sum(file.stat().st_size for file in draft.iterdir())
+        stop.raise_if_asked()
+        refuse_target(path, replace)  # somebody may have written there meanwhile
+        move_folder_into_place(draft, path)
+    yield ExportProgress(total, total)
+    yield ModelExported(
+        name, loaded.state.step, format, str(path), size, verified.largest_difference, compared
+    )
+    return path
+
+
+def refuse_target(path: Path, replace: bool) -> None:
+    """See that nothing is lost where an export is to be.
+
+    Raises:
+        TargetExistsError: Something stands there, and it is not to be replaced.
+        NoEarlierExportError: It is to be, and is no export.
+    """
+    if not os.path.lexists(path):
+        return
+    if not replace:
+        raise TargetExistsError(path)
+    if path.is_symlink() or not path.is_dir():
+        raise NoEarlierExportError(path, "it is no folder")
+    if not (path / MARK).is_file() or "sheepop-studio" not in (path / MARK).read_text("utf-8", "replace"):
+        raise NoEarlierExportError(path, "it holds no export of this program")
+    if any(inner.is_dir() for inner in path.iterdir()):
+        raise NoEarlierExportError(path, "there are folders in it, which no export has")
+
+
+@contextmanager
+def _draft_beside(path: Path) -> Iterator[Path]:
+    """A folder to write into, which is gone in the end, unless it was given its name."""
+    draft = path.with_name(f".{path.name}.{os.getpid()}.draft")
+    try:
+        shutil.rmtree(draft, ignore_errors=True)  # of a process that was killed and had the same number
+        draft.mkdir()
+        yield draft
+    except OSError as cause:
+        raise system_error(OSError(cause.errno, cause.strerror, str(path))) from cause
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+
+
+def _write(path: Path, part: FilePart) -> None:
+    from core.runs.tensor_file import write_tensors  # here, because it imports torch
+
+    content = part.make()
+    if isinstance(content, bytes):
+        path.write_bytes(content)
+    else:
+        write_tensors(path, content)
+
+
+def _dataset(workspace: Workspace, loaded: "LoadedModel", stop: StopToken) -> Dataset | None:
+    """What the run was trained on; None where it is there no more, or damaged."""
+    try:
+        return read_dataset(workspace.datasets / loaded.state.dataset, stop)
+    except UserFacingError:
+        return None
+
+
+def _facts(workspace: Workspace, run: RunFolder, loaded: "LoadedModel", dataset: Dataset | None) -> Facts:
+    state = loaded.state
+    measured = [event for event in Catalog(workspace).events(run.name) if isinstance(event, Evaluated)]
+    at_step = [event for event in measured if event.step == state.step]
+    return Facts(
+        name=run.name,
+        step=state.step,
+        preset=loaded.config.preset,
+        parameters=state.parameters,
+        tokens=state.tokens,
+        val_loss=state.val_loss,
+        bits_per_byte=at_step[-1].bits_per_byte if at_step else None,
+        documents=dataset.documents if dataset else 0,
+        characters=dataset.characters if dataset else 0,
+        has_conversations=has_conversations(run, state),
+    )
+
+
+def _some_ids(loaded: "LoadedModel", dataset: Dataset | None) -> Sequence[int]:
+    """Whole windows of validation text; where there is none so long, ids from all over the vocabulary."""
+    length = loaded.config.model.context_length
+    ids = dataset.tokens(dataset.eval_split)[: COMPARED_WINDOWS * length] if dataset else np.empty(0, int)
+    whole = len(ids) // length * length
+    if not whole:
+        ids, whole = np.arange(length) * 7 % loaded.tokenizer.vocab_size, length
+    return [int(token_id) for token_id in ids[:whole]]
+
+
+def _compare_ids(
+    chosen: Format, verified: Verified, tokenizer: Tokenizer, dataset: Dataset | None, stop: StopToken
+) -> int:
+    """Take the validation text and the vocabulary apart with both tokenizers. Returns the number of tokens.
+
+    Raises:
+        UnfaithfulExportError: They differ.
+        StopRequested: `stop` was set.
+    """
+    compared = 0
+    for ids in _pieces(tokenizer, dataset):
+        stop.raise_if_asked()
+        texts = [text for text in _texts(tokenizer, ids) if not _SPECIAL.search(text)]
+        count, different = first_difference(tokenizer, verified.encode, texts)
+        if different:
+            raise UnfaithfulExportError(chosen.title, f"its tokenizer reads {different[:60]!r} otherwise")
+        compared += count
+    return compared
+
+
+def _pieces(tokenizer: Tokenizer, dataset: Dataset | None) -> Iterator[IdArray]:
+    yield np.arange(len(SPECIALS), tokenizer.vocab_size - len(ROLES))
+    if dataset is not None:
+        tokens = dataset.tokens(dataset.eval_split)
+        for start in range(0, len(tokens), TOKENS_AT_ONCE):
+            yield tokens[start : start + TOKENS_AT_ONCE]
+
+
+def _texts(tokenizer: Tokenizer, ids: IdArray) -> Iterator[str]:
+    """The texts between special tokens."""
+    is_special = (ids < len(SPECIALS)) | (ids >= tokenizer.vocab_size - len(ROLES))
+    for part in np.split(ids, np.flatnonzero(is_special)):
+        yield tokenizer.decode(part.tolist())

@@ -1,0 +1,17 @@
+"""What an export reports, as lines of text."""
+
+from core.events.exporting import ModelExported
+from core.wording import counted, file_size
+
+
+def exported_line(event: ModelExported) -> str:
+    ids = f"the same ids for {counted(event.compared_tokens, 'token')}"
+    verified = (
+        f"logits differ by at most {event.largest_difference:.1e}, {ids}"
+        if event.largest_difference is not None
+        else f"tensors are equal, {ids}"
+    )
+    return f"Exported {event.name!r}, step {event.step:,}, to {event.path} ({file_size(event.bytes)}). Loaded back: {verified}."
+
+
+LINES = (exported_line,)
