@@ -18,6 +18,7 @@ from app.tabs.train.form.origin_controller import OriginController
 from app.tabs.train.form.plan_controller import PlanController
 from app.tabs.train.run.curves_controller import CurvesController
 from app.tabs.train.run.report_controller import ReportController
+from app.tabs.train.run.shown_run import ShownRun
 from app.tabs.train.runs.interrupted_controller import InterruptedController
 from app.tabs.train.runs.keep_controller import KeepController
 from app.tabs.train.runs.queue_controller import QueueController
@@ -36,7 +37,6 @@ from core.events.runs import CheckpointSaved, RunEnded
 from core.runs.catalog import Catalog
 from core.tasks.corpus.look_at_library import count_corpus
 from core.tasks.models.look_at_runs import RunsListed, list_runs, read_settings
-from core.tasks.models.review_run import review_run
 from core.tasks.training.resume_run import resume_run
 from core.tasks.training.train_model import train_model
 
@@ -69,11 +69,11 @@ class TrainController(TabController):
         self._train_model, self._resume_run = train, resume
         self._catalog = Catalog(context.workspace)
         self._job: Job | None = None
-        self._history: Job | None = None
         self._goes_on: tuple[dict[str, Any], str] | None = None  # how the run that is being stopped does
         self.tokenizer = TokenizerController(tab, context, self)
         self.plan = PlanController(tab, context, self)
         self.documents = DocumentController(tab.form.documents.dialog, context, self)
+        self.shown = ShownRun(tab, context, self)
         self.curves = CurvesController(tab, context, self)
         self.origin = OriginController(tab, context, self)
         self.queue = QueueController(tab, context, self)
@@ -108,6 +108,7 @@ class TrainController(TabController):
         tab.prompts_chosen.connect(self._change_prompts)
         tab.course_change_requested.connect(self._change_course)
         tab.run_chosen.connect(self._show_history)
+        self.shown.whole.connect(self._measure_baselines)
         tab.documents_chosen.connect(self._count_documents)
         self.queue.changed.connect(self._runs.refresh)
         self.keep.changed.connect(self._runs.refresh)
@@ -194,6 +195,7 @@ class TrainController(TabController):
         """The window closes: as the button Stop, and the next start offers to go on."""
         if self.active and not self._tab.stopping:
             self.interrupted.cut_off = self._name
+        self.shown.leave()
         self._stop()
 
     @Slot()
@@ -201,7 +203,6 @@ class TrainController(TabController):
         """Ask the run to end at its next step; it still saves, and ends in its own time."""
         self._goes_on = None
         self._before.forget()
-        self._leave_history()
         self.plan.stop()
         if self._job is not None:
             self._job.stop()
@@ -284,7 +285,7 @@ class TrainController(TabController):
 
     @Slot(object)
     def _show_runs(self, listed: RunsListed) -> None:
-        self._tab.show_runs(listed.runs, self._name)
+        self._tab.show_runs(listed.runs, "" if self.shown.looks_elsewhere else self._name)
         self._tab.form.suggest_name(listed.unused_name)
         self.queue.show_listed(listed, self._name if self.active else "", outdated=self._runs.reading)
 
@@ -297,12 +298,11 @@ class TrainController(TabController):
         present(error, self._tab.banner)
 
     def _run(self, name: str, open_stream: OpenStream) -> None:
-        self._leave_history()
         self.curves.leave_time()
         self._name = name
-        self._tab.show_started(name)
+        self.shown.begin(name)
         self._job = self._queues.start("training", open_stream, doing="Training")
-        self._job.arrived.connect(self._tab.show_events)
+        self._job.arrived.connect(self.shown.take)
         self._job.arrived.connect(self.curves.follow)
         self._job.arrived.connect(self._look_for_checkpoints)
         self._job.paused_changed.connect(self._tab.show_paused)
@@ -343,7 +343,8 @@ class TrainController(TabController):
     def _finish(self, reason: str, failure: str = "") -> None:
         self._job = None
         self._resumed.forget()
-        self._tab.show_ended(failed=reason == "failed")
+        elsewhere = self.shown.end()
+        self._tab.show_ended(failed=reason == "failed" and not elsewhere)
         goes_on, self._goes_on = self._goes_on, None
         if goes_on and (reason == "stopped" or (goes_on[1] and reason != "failed")):
             self.resume(self._name, *goes_on)
@@ -352,41 +353,19 @@ class TrainController(TabController):
         self.queue.run_ended(self._name, reason, failure)
         self.refresh()
         self.run_ended.emit(self._name, reason)
+        if elsewhere:
+            self._name = self._tab.curves.name
 
     @Slot(str)
     def _show_history(self, name: str) -> None:
-        """Draw the curves that a run has so far, read in a thread of its own: a long journal takes a while."""
-        self._leave_history()
-        self._name = name
-        self._tab.clear_run(name)
-        self._history = Job(partial(review_run, self._workspace, name), self)
-        self._history.arrived.connect(self._tab.show_events)
-        self._history.ended.connect(self._end_history)
-        self._history.failed.connect(self._fail_history)
-        self._history.start()
-
-    def _leave_history(self) -> None:
-        """Let no late event of another run reach the curves."""
-        if self._history is not None:
-            self._history.arrived.disconnect(self._tab.show_events)
-            self._history.stop()
-            self._history = None
+        if not self.active:
+            self._name = name
+        self.shown.show(name)
 
     @Slot()
-    def _end_history(self) -> None:
-        if self.sender() is self._history and not self.active:
+    def _measure_baselines(self) -> None:
+        if not self.active:
             self.curves.measure()
-        self._forget(self.sender())
-
-    @Slot(object)
-    def _fail_history(self, error: Exception) -> None:
-        self._forget(self.sender())
-        present(error, self._tab.banner)
-
-    def _forget(self, job: QObject) -> None:
-        if job is self._history:
-            self._history = None
-        job.deleteLater()
 
     def _connect_ways(self, ways: WaysBetweenTabs) -> None:
         self.checkpoint_saved.connect(ways.checkpoint_saved)

@@ -68,6 +68,7 @@ class TrainTab(Tab):
         settings_requested: The name of an earlier run that may go on; its settings are wanted, for `start_mode`.
         base_requested: A checkpoint to fine-tune, as for `find_base`; the settings that such a run begins with are wanted.
         run_chosen: The name of an earlier run whose curves should be shown.
+        back_requested: The curves of the run that trains should be shown again.
         corpus_requested: The way to where documents are added.
         tokenizer_requested: The `RunConfig` whose tokenizer should be looked at.
         plan_changed: `planned_run` may be another one now.
@@ -92,6 +93,7 @@ class TrainTab(Tab):
     settings_requested = Signal(str)
     base_requested = Signal(str)
     run_chosen = Signal(str)
+    back_requested = Signal()
     corpus_requested = Signal()
     tokenizer_requested = Signal(object)
     plan_changed = Signal()
@@ -109,6 +111,7 @@ class TrainTab(Tab):
         self._own_run: RunConfig | None = None  # what the user had in the form before a run from elsewhere
         self._others_run: RunConfig | None = None  # that run
         self._progress: Progress | None = None
+        self._looks_elsewhere = False  # it is another run's than the one that trains
         self._make_widgets()
         self._lay_out()
         self._connect()
@@ -195,10 +198,16 @@ class TrainTab(Tab):
         self.samples.forget()
         self._show_progress()
 
+    def show_looks_elsewhere(self, elsewhere: bool) -> None:
+        """Whether the curves are those of another run than the one that trains."""
+        self._looks_elsewhere = elsewhere
+        self._show_progress()
+        self._show_what_is_possible()
+
     @Slot(str)
     def show_started(self, name: str) -> None:
         """A run trains from now on: the form waits, the buttons work."""
-        self._state = RunState.TRAINING
+        self._state, self._looks_elsewhere = RunState.TRAINING, False
         self.banner.hide()
         self.unfinished_offer.hide()
         self.clear_run(name)
@@ -240,7 +249,7 @@ class TrainTab(Tab):
             self._progress.fail()
         if self._own_run is not None and self._shows_others_run():
             self.form.show_run(self._own_run)
-        self._own_run = None
+        self._own_run, self._looks_elsewhere = None, False
         self._show_state(RunState.IDLE)
 
     def _shows_others_run(self) -> bool:
@@ -314,6 +323,7 @@ class TrainTab(Tab):
         self.start_mode.base_chosen.connect(self.base_requested)
         self.chooser.chosen.connect(self.run_chosen)
         self.chooser.chosen.connect(self.start_from.prefer)
+        self.chooser.back_requested.connect(self.back_requested)
         self.chooser.resume_requested.connect(self.resume_requested)
 
     # What the user asks
@@ -365,7 +375,7 @@ class TrainTab(Tab):
         learns = self.start_mode.is_new and bool(self._totals.characters)
         self.form.tokenizer_button.setEnabled(learns and not self.form.value_problem())
         self.changes_note.show_changes(self.start_mode.explanations())
-        self.chooser.set_idle(not self._state.is_active)
+        self.chooser.set_idle(not self._state.is_active, looks_elsewhere=self._looks_elsewhere)
         self.start_from.setVisible(self.form.details.is_open or not self.start_mode.is_new)
         self.plan.set_detailed(self.form.details.is_open)
         if had_focus:
@@ -452,9 +462,12 @@ class TrainTab(Tab):
     def _show_progress(self) -> None:
         if self._progress is not None:
             self.run_column.show_run()
-            self.head.show_progress(self._progress, live=self._state.is_active, prefix=self._prefix())
+            live = self._state.is_active and not self._looks_elsewhere
+            self.head.show_progress(
+                self._progress, live=live, prefix="" if self._looks_elsewhere else self._prefix()
+            )
             self.remarks.set_possible(
-                live=self._state.is_active and not self._state.is_stopping,
+                live=live and not self._state.is_stopping,
                 resumable=not self._state.is_active and self._progress.has_checkpoint,
                 finished=self._progress.share() == 1,
             )

@@ -23,14 +23,16 @@ class RunChooser(QWidget):
     Signals:
         chosen: The user looks at a run.
         resume_requested: The user wants a run to go on.
+        back_requested: The user wants to see the run that trains again.
     """
 
     chosen = Signal(str)
     resume_requested = Signal(str)
+    back_requested = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._idle = True
+        self._idle, self._looks_elsewhere = True, False
         self._runs = RunList(self)
         self.box = ElidedBox("runBox")
         self.box.setAccessibleName("Earlier runs")
@@ -41,6 +43,9 @@ class RunChooser(QWidget):
         self.resume_button.setAccessibleName("Resume the selected run")
         give_icon(self.resume_button, "resume")
         self.resume_button.clicked.connect(self._resume)
+        self.back_button = QPushButton("Show current run", objectName="currentRunButton", visible=False)
+        self.back_button.setToolTip("Show the curves of the run that trains now")
+        self.back_button.clicked.connect(self.back_requested)
         self._lay_out()
         self.show_runs([], "")
 
@@ -53,15 +58,19 @@ class RunChooser(QWidget):
         self.box.setPlaceholderText("Select a run" if runs else "No runs yet")
         self._show_what_is_possible()
 
-    def set_idle(self, idle: bool) -> None:
-        """While a run trains, no other can be looked at."""
-        self._idle = idle
+    def set_idle(self, idle: bool, *, looks_elsewhere: bool = False) -> None:
+        """While a run trains, others can be looked at, and none can be resumed.
+
+        Args:
+            looks_elsewhere: Whether another one is shown than the one that trains.
+        """
+        self._idle, self._looks_elsewhere = idle, looks_elsewhere
         self._show_what_is_possible()
 
     def _lay_out(self) -> None:
         title = Label("Ear&lier runs", buddy=self.box)
         set_role(title, "muted")
-        row(title, (self.box, 1), self.resume_button, of=self)
+        row(title, (self.box, 1), self.resume_button, self.back_button, of=self)
 
     def _chosen_run(self) -> RunSummary | None:
         return self._runs.run(self.box.currentIndex())
@@ -70,7 +79,9 @@ class RunChooser(QWidget):
         obstacle = self._obstacle(self._chosen_run())
         self.resume_button.setEnabled(self._idle and not obstacle)
         self.resume_button.setToolTip(obstacle or RESUME_HELP)
-        self.box.setEnabled(self._idle and self._runs.rowCount() > 0)
+        self.box.setEnabled(self._runs.rowCount() > 0)
+        self.resume_button.setVisible(self._idle or not self._looks_elsewhere)
+        self.back_button.setVisible(self._looks_elsewhere)
 
     def _obstacle(self, run: RunSummary | None) -> str:
         if run is None:

@@ -20,9 +20,11 @@ from core.errors.base import UserFacingError
 from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
 from core.runs.interrupted import is_interrupted, leave_stopped
+from core.runs.journal import Journal
 from core.runs.state import CheckpointState
 from core.tasks.models import look_at_runs
 from tests.app.showing import context_of
+from tests.app.tabs.train.conftest import prepared, step
 
 LEFT = Qt.MouseButton.LeftButton
 
@@ -150,7 +152,7 @@ def test_choosing_an_earlier_run_draws_its_curves(tab, earlier_run, controller, 
     tab.chooser.box.activated.emit(0)
     qtbot.waitUntil(lambda: curve(tab) == [1, 2, 3])
     assert tab.curves.loss.best == (2, 2.2)
-    qtbot.waitUntil(lambda: controller._history is None)
+    qtbot.waitUntil(lambda: controller.shown._history is None)
 
 
 def test_resuming_draws_one_continuous_curve(tab, earlier_run, controller, training, qtbot):
@@ -526,3 +528,51 @@ def test_other_prompts_let_the_run_go_on_with_them_at_once(tab, controller, trai
     tab.prompts_chosen.emit(("Who?",))
     qtbot.waitUntil(lambda: training.asked[1:] == [("run", {"training.sample_prompts": ("Who?",)})])
     stop(tab, qtbot, controller)
+
+
+# Another run is looked at while one trains
+
+
+def test_an_earlier_run_is_looked_at_while_another_one_trains(tab, earlier_run, controller, training, qtbot):
+    qtbot.mouseClick(tab.buttons.start_button, LEFT)
+    training.allow(3)
+    qtbot.waitUntil(lambda: curve(tab) == [1, 2, 3])
+    row = next(
+        row for row in range(tab.chooser.box.count()) if tab.chooser.box.itemText(row).startswith("first")
+    )
+    tab.chooser.box.setCurrentIndex(row)
+    tab.chooser.box.activated.emit(row)
+    qtbot.waitUntil(lambda: tab.head.title.text() == "first" and curve(tab) != [])
+    seen = curve(tab)
+    training.allow(2)
+    qtbot.waitUntil(lambda: training.taken >= 6)
+    assert curve(tab) == seen
+    assert controller.active
+    assert not tab.chooser.resume_button.isVisible()
+    with Journal(
+        Workspace(earlier_run.root.parent.parent).run("run").events
+    ) as journal:  # as a real run does
+        for event in (prepared("run"), *map(step, (1, 2, 3, 4, 5))):
+            journal.append(event)
+    qtbot.mouseClick(tab.chooser.back_button, LEFT)
+    qtbot.waitUntil(lambda: curve(tab) == [1, 2, 3, 4, 5])
+    assert tab.head.title.text() == "run"
+    training.allow(1)
+    qtbot.waitUntil(lambda: curve(tab) == [1, 2, 3, 4, 5, 6])
+    assert not tab.chooser.back_button.isVisible()
+    stop(tab, qtbot, controller)
+
+
+def test_a_run_that_ends_while_another_one_is_looked_at_leaves_that_in_front(
+    tab, earlier_run, controller, training, queues, qtbot
+):
+    qtbot.mouseClick(tab.buttons.start_button, LEFT)
+    training.allow(1)
+    qtbot.waitUntil(lambda: curve(tab) == [1])
+    tab.run_chosen.emit("first")
+    qtbot.waitUntil(lambda: tab.head.title.text() == "first")
+    stop(tab, qtbot, controller)
+    qtbot.waitUntil(queues.at_rest)
+    assert tab.head.title.text() == "first"
+    assert tab.chooser.box.currentText().startswith("first")
+    assert not tab.chooser.back_button.isVisible()

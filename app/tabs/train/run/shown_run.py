@@ -1,0 +1,116 @@
+"""Which run the curves show: the one that trains, or an earlier one, whose past is read in a thread of its own."""
+
+from collections.abc import Sequence
+from functools import partial
+
+from PySide6.QtCore import QObject, Signal, Slot
+
+from app.context import Context
+from app.errors import present
+from app.jobs.job import Job
+from app.tabs.train.tab import TrainTab
+from core.errors.runs import UnknownRunError
+from core.events.base import Event
+from core.tasks.models.review_run import review_run
+
+
+class ShownRun(QObject):
+    """Hands the events of one run to the tab. While another one than that which trains is shown, the journal keeps those.
+
+    Signals:
+        whole: All of an earlier run is shown.
+    """
+
+    whole = Signal()
+
+    def __init__(self, tab: TrainTab, context: Context, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._tab, self._workspace = tab, context.workspace
+        self.looks_elsewhere = False  # while a run trains, the curves are another one's
+        self._training = ""  # the run that trains
+        self._history: Job | None = None
+        self._read: set[Event] | None = None  # of the run that trains, while its past is read again
+        self._late: list[Event] = []  # what it told meanwhile
+        tab.back_requested.connect(self._come_back)
+
+    def begin(self, name: str) -> None:
+        """This run trains from now on, and is shown."""
+        self.leave()
+        self._training, self.looks_elsewhere = name, False
+        self._tab.show_started(name)
+
+    def end(self) -> bool:
+        """The run that trained has ended; what is shown stays. Gives back whether that is another run."""
+        elsewhere = self.looks_elsewhere
+        self._training, self.looks_elsewhere = "", False
+        return elsewhere
+
+    @Slot(list)
+    def take(self, events: Sequence[Event]) -> None:
+        """What the run that trains tells next."""
+        if self._read is not None:
+            self._late.extend(events)
+        elif not self.looks_elsewhere:
+            self._tab.show_events(events)
+
+    def show(self, name: str) -> None:
+        """Draw the curves that a run has so far: a long journal takes a while."""
+        self.leave()
+        if name == self._training:
+            self._read, self._late = set(), []
+        self.looks_elsewhere = bool(self._training) and name != self._training
+        self._tab.clear_run(name)
+        self._tab.show_looks_elsewhere(self.looks_elsewhere)
+        self._history = Job(partial(review_run, self._workspace, name), self)
+        self._history.arrived.connect(self._show_past)
+        self._history.ended.connect(self._end_past)
+        self._history.failed.connect(self._fail)
+        self._history.start()
+
+    def leave(self) -> None:
+        """Let no late event of another run reach the curves."""
+        if self._history is not None:
+            self._history.arrived.disconnect(self._show_past)
+            self._history.stop()
+            self._history = None
+        self._read = None
+
+    @Slot()
+    def _come_back(self) -> None:
+        if self.looks_elsewhere:
+            self.show(self._training)
+
+    @Slot(list)
+    def _show_past(self, events: Sequence[Event]) -> None:
+        if self._read is not None:
+            self._read.update(events)
+        self._tab.show_events(events)
+
+    @Slot()
+    def _end_past(self) -> None:
+        if self.sender() is self._history:
+            self._show_late()
+            self.whole.emit()
+        self._forget(self.sender())
+
+    @Slot(object)
+    def _fail(self, error: Exception) -> None:
+        is_new = self._read is not None and isinstance(error, UnknownRunError)  # it does not stand yet
+        is_shown = self.sender() is self._history
+        if is_shown:
+            self._show_late()
+        self._forget(self.sender())
+        if not (is_shown and is_new):
+            present(error, self._tab.banner)
+
+    def _show_late(self) -> None:
+        """What the run that trains told while its past was read, unless that stood in its journal already."""
+        if self._read is not None:
+            read, self._read = self._read, None
+            self._tab.show_events([event for event in self._late if event not in read])
+            self._late = []
+
+    def _forget(self, job: QObject) -> None:
+        if job is self._history:
+            self._history = None
+        job.deleteLater()
