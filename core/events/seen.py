@@ -36,7 +36,7 @@ class SeenFound(Event):
 
     `share` is the part of the reply's characters that stands in passages, from 0 to 1. Where `is_complete` is False, a
     passage may stand in more places. `base_model` is the model that a fine-tuned run began with, whose texts are not
-    searched; "" for none. `seconds` is what the look-up took, without building the index.
+    searched; "" for none. `least_words` is how many a passage had to have, 0 where the reply is too short for the index. `seconds` is what the look-up took, without building the index.
     """
 
     name: str

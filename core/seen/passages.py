@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from core.seen.grams import Keys
 from core.seen.segments import Segments, find_segments
 from core.seen.text import Bytes, Ids
-from core.seen.words import LEAST_BYTES, LEAST_WORDS, count_words, is_word_character, trimmed
+from core.seen.words import LEAST_BYTES, count_words, is_word_character, least_words, trimmed
 
 CHARACTER_BYTES = 4  # the most that UTF-8 has for one
 
@@ -38,7 +38,7 @@ class Found:
 
 
 def find_passages(text: Bytes, keys: Keys, query: str) -> Found:
-    """The passages of `LEAST_WORDS` words and `LEAST_BYTES` bytes or more.
+    """The passages of `least_words(query)` words and `LEAST_BYTES` bytes or more.
 
     A word counts where it is whole on both sides. What the query begins or ends with may be a part of one.
 
@@ -100,7 +100,8 @@ def _may_hold_one(query: str, segments: Segments, numbers: _Numbering) -> NDArra
     spans = numbers.character[segments.starts] * width + numbers.character[segments.ends]
     spans[segments.ends - segments.starts < LEAST_BYTES] = 0
     each, rows = np.unique(spans, return_inverse=True)
-    holds = [count_words(query[span // width : span % width]) >= LEAST_WORDS for span in each.tolist()]
+    least = least_words(query)
+    holds = [count_words(query[span // width : span % width]) >= least for span in each.tolist()]
     return np.array(holds, bool)[rows]
 
 
@@ -124,16 +125,19 @@ def _is_of_word(piece: bytes, *, before: bool) -> bool:
 
 def _whole_words(query: str, edges: list[Edges]) -> Ids:
     """What is left of each segment; nothing, (0, 0), where that is too short to be a passage. (N, 2)"""
-    known = {edge: _whole_words_of(query, *edge) for edge in set(edges)}
+    least = least_words(query)
+    known = {edge: _whole_words_of(query, least, *edge) for edge in set(edges)}
     return np.array([known[edge] for edge in edges], np.int64).reshape(-1, 2)
 
 
-def _whole_words_of(query: str, start: int, end: int, before: bool, after: bool) -> tuple[int, int]:
+def _whole_words_of(
+    query: str, least: int, start: int, end: int, before: bool, after: bool
+) -> tuple[int, int]:
     before = start > 0 and (before or is_word_character(query[start - 1]))
     after = end < len(query) and (after or is_word_character(query[end]))
     start, end = trimmed(query, start, end, cut_before=before, cut_after=after)
     part = query[start:end]
-    is_passage = len(part.encode("utf-8", "replace")) >= LEAST_BYTES and count_words(part) >= LEAST_WORDS
+    is_passage = len(part.encode("utf-8", "replace")) >= LEAST_BYTES and count_words(part) >= least
     return (start, end) if is_passage else (0, 0)
 
 

@@ -3,7 +3,7 @@
 import re
 import unicodedata
 
-LEAST_WORDS, LEAST_BYTES = 8, 32  # of a passage; the bytes are those of its UTF-8
+LEAST_WORDS, LEAST_BYTES = 8, 32  # of a passage; the bytes are those of its UTF-8, which the index needs
 
 CLOSING = ".,;:!?)]}»”’…"
 
@@ -25,6 +25,11 @@ def count_words(text: str) -> int:
         ideographs = len(_IDEOGRAPH.findall(part)) if not part.isascii() else 0
         count += ideographs + any(map(is_word_character, part))
     return count
+
+
+def least_words(query: str) -> int:
+    """How many words a passage of `query` has at least: a shorter text is looked up as a whole."""
+    return max(1, min(LEAST_WORDS, count_words(query)))
 
 
 def trimmed(text: str, start: int, end: int, *, cut_before: bool, cut_after: bool) -> tuple[int, int]:

@@ -7,13 +7,15 @@ LONGEST_EXCERPT = 200
 
 
 def summary(found: SeenFound) -> str:
-    """How much of a reply stands in the training text."""
+    """How much of a reply appears in the training text."""
     if not found.characters:
         return "The reply is empty."
+    if not found.least_words:
+        return "The reply is too short to look up: a passage needs about 32 letters."
     if not found.passages:
-        return f"No passage of {found.least_words} words or more occurs in the training text."
+        return f"No passage of {counted(found.least_words, 'word')} appears word for word in your documents."
     passages = counted(len(found.passages), "passage")
-    return f"{percent(found.share)} of the reply occurs word for word in the training text, in {passages}."
+    return f"{percent(found.share)} of the reply appears word for word in your documents, in {passages}."
 
 
 def base_note(found: SeenFound) -> str:

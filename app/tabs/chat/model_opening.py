@@ -39,6 +39,7 @@ class ModelOpening(QObject):
         self._runs.refreshed.connect(self._show_runs)
         self._runs.failed.connect(self._fail_to_list)
         tab.open_requested.connect(self.open)
+        tab.talk.newer_button.clicked.connect(self._open_newer)
 
     def activate(self) -> None:
         """The tab is in front: where no run was chosen yet, the newest that was trained opens by itself."""
@@ -93,7 +94,13 @@ class ModelOpening(QObject):
     @Slot()
     def _show_model(self) -> None:
         self._tab.show_model(self.slot.model)
+        self._tab.show_chosen(self.name, self.checkpoint)
         self.opened.emit()
+
+    @Slot()
+    def _open_newer(self) -> None:
+        """Open what the best or last checkpoint is by now."""
+        self.open(self.name, self.checkpoint)
 
     @Slot(str, object)
     def _fail_to_open(self, user: str, error: Exception) -> None:

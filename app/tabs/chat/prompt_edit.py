@@ -39,7 +39,7 @@ class PromptEdit(QPlainTextEdit):
         """Whether Enter alone sends and Shift+Enter begins a new line, or the other way round."""
         self._enter_sends = enter_sends
         keys = self.typed_keys()
-        self.setToolTip(f"{keys[0][0]} sends, {keys[1][0]} begins a new line")
+        self.setToolTip(f"{keys[0][0]} sends, {keys[1][0]} inserts a new line")
 
     def typed_keys(self) -> list[tuple[str, str]]:
         """The keys that are typed here, and what each does."""

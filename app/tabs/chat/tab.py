@@ -85,8 +85,10 @@ class ChatTab(Tab):
         self._show_what_is_possible()
 
     def show_chosen(self, name: str, checkpoint: str) -> None:
-        """The run and the checkpoint that the model is of."""
-        self.model_bar.choose(name, checkpoint)
+        """The run and the checkpoint that the model is of; the open one is shown, and a newer one offered."""
+        step = self._model.step if self._model is not None else None
+        self.model_bar.choose(name, checkpoint, step)
+        self.talk.show_newer(None if step is None else self.model_bar.newer_step(checkpoint, step))
 
     def show_opening(self, name: str, checkpoint: str) -> None:
         """A model is on its way into memory."""
@@ -94,6 +96,7 @@ class ChatTab(Tab):
         self.model_bar.choose(name, checkpoint)
         self.talk.show_meter(None)
         self.talk.show_model(name, "opening…")
+        self.talk.show_newer(None)
         self._show_what_is_possible()
 
     def show_model(self, model: OpenModel | None) -> None:
@@ -178,7 +181,7 @@ class ChatTab(Tab):
             [
                 Page(self.sampling, "Sampling", "How the next token is drawn"),
                 Page(self.next_token, "Next token", "What the model would write next", below=self.sampling),
-                Page(self.seen, "Documents", "What of a reply stands word for word in your documents"),
+                Page(self.seen, "Documents", "What in a reply appears word for word in your documents"),
             ]
         )
         self.list = ConversationList()
@@ -330,6 +333,7 @@ class ChatTab(Tab):
         self.view.set_can_reply(not obstacle or obstacle == NO_PROMPT)
         talk.context_bar.setVisible(self._model is not None)
         self.model_bar.set_idle(not self._replying and not self._opening)
+        talk.newer_button.setEnabled(not self._replying)
         self.prompt.setPlaceholderText("Ask the model" if self._model else "Open a model to begin")
 
     def _enable_actions(self) -> None:

@@ -22,8 +22,8 @@ SEND = {"chat": "&Send", "completion": "C&ontinue"}
 BAR_WIDTH_PX = 72
 
 EXPLAINED = (
-    "This model has not trained on conversations: it goes on with the text of a conversation, and seldom answers. "
-    "The mode Completion suits it."
+    "This model was not trained on conversations: it continues the text of a conversation and seldom answers. "
+    "Completion mode suits it better."
 )
 
 
@@ -76,6 +76,12 @@ class TalkColumn(QWidget):
         self.model_name.setText(name)
         self.model_facts.setText(facts)
 
+    def show_newer(self, step: int | None) -> None:
+        """Offer a newer checkpoint than the open one, of which nothing is taken without being asked for."""
+        self.newer.setText("" if step is None else f"A newer checkpoint: step {step:,}.")
+        for part in (self.newer, self.newer_button):
+            part.setVisible(step is not None)
+
     def show_meter(self, meter: ReplyMeter | None) -> None:
         """The figures of the last reply; none where there was none."""
         known = meter is not None and meter.context_length > 0
@@ -105,6 +111,10 @@ class TalkColumn(QWidget):
         self.model_facts = ElidedLabel(objectName="modelFactsLabel")
         self.model_facts.setAccessibleName("The model's step and sizes")
         set_role(self.model_facts, "muted")
+        self.newer = Label(objectName="newerLabel")
+        self.newer_button = named_button(
+            "Use it", "newerButton", "refresh", "Open the newer checkpoint; replies come from it from then on"
+        )
 
     def _make_figures(self) -> None:
         self.status = ElidedLabel(objectName="chatStatusLabel")
@@ -144,12 +154,13 @@ class TalkColumn(QWidget):
             ask.setAlignment(button, Qt.AlignmentFlag.AlignBottom)
         column(
             self.find_bar,
-            row(self.model_name, (self.model_facts, 1)),
+            row(self.model_name, (self.model_facts, 1), self.newer, self.newer_button),
             (self.pages, 1),
             row((self.status, 1), self.version, self.context, self.context_bar),
             ask,
             of=self,
         )
+        self.show_newer(None)
 
     @Slot()
     def focus(self) -> None:
@@ -162,7 +173,7 @@ class ChatPages(QStackedWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.no_runs = EmptyState("No model yet", "Train one on your documents, and talk with it here.")
+        self.no_runs = EmptyState("No model yet", "Train one on your documents, then chat with it here.")
         self.train_button = card_button(
             "Go to Train", "trainCardButton", "train", "Open the Train tab", primary=True
         )
@@ -172,9 +183,9 @@ class ChatPages(QStackedWidget):
         self.opening = EmptyState(
             "Opening the model", "The first one takes longer: PyTorch is loaded with it."
         )
-        self.no_model = EmptyState("Which model?", "Choose a run above: its best checkpoint opens.")
+        self.no_model = EmptyState("Which model?", "Select a run above: its best checkpoint opens.")
         self.begin_chat = EmptyState(
-            "Ask something", "This model has trained on conversations: it answers your prompt."
+            "Ask something", "This model was trained on conversations: it answers your prompt."
         )
         self.begin_explained = EmptyState("Ask something", EXPLAINED)
         for page in (self.no_runs, self.no_model, self.opening, self.begin_chat, self.begin_explained):

@@ -76,11 +76,26 @@ class CheckpointChoice(QWidget):
         self.choose(name, checkpoint or "best")
         self.run_box.setPlaceholderText("Choose a run" if self.has_runs() else "No runs yet")
 
-    def choose(self, name: str, checkpoint: str) -> None:
-        """Show a run and a checkpoint in the boxes without asking for them."""
+    def choose(self, name: str, checkpoint: str, step: int | None = None) -> None:
+        """Show a run and a checkpoint in the boxes without asking for them.
+
+        Args:
+            step: Of the model that is open, which is shown where the best or the last checkpoint is another one by now.
+        """
         self.run_box.setCurrentIndex(self._runs.row(name))
         self._fill_checkpoints()
+        if step is not None and self.newer_step(checkpoint, step) is not None:
+            checkpoint = str(step)
+            if self.checkpoint_box.findData(checkpoint) < 0:  # it is only in memory any more
+                self.checkpoint_box.addItem(f"step {step:,}", checkpoint)
         self.checkpoint_box.setCurrentIndex(max(self.checkpoint_box.findData(checkpoint), 0))
+
+    def newer_step(self, checkpoint: str, step: int) -> int | None:
+        """The step of the chosen run's best or last checkpoint where that is not `step` any more; else None."""
+        if self.run is None:
+            return None
+        now = {"best": self.run.best_step, "last": self.run.last_step}.get(checkpoint)
+        return now if now != step else None
 
     def set_idle(self, idle: bool) -> None:
         """While the model is at work, it stays."""

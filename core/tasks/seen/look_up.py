@@ -18,7 +18,7 @@ from core.runs.pointers import pointed_step
 from core.runs.state import read_state
 from core.seen.index import SeenIndex
 from core.seen.passages import Found
-from core.seen.words import LEAST_WORDS
+from core.seen.words import LEAST_BYTES, least_words
 from core.tasks.seen.build_index import open_or_build
 from core.tasks.seen.places import UNKNOWN, PlaceFinder
 
@@ -64,7 +64,7 @@ def look_up(workspace: Workspace, name: str, text: str, stop: StopToken) -> Task
         passages=passages,
         share=found.characters / max(1, len(text)),
         characters=len(text),
-        least_words=LEAST_WORDS,
+        least_words=least_words(text) if len(text.encode("utf-8", "replace")) >= LEAST_BYTES else 0,
         is_complete=found.is_complete,
         base_model=config.base_model,
         seconds=time.perf_counter() - started,

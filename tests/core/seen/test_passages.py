@@ -9,7 +9,7 @@ from core.seen import grams, segments
 from core.seen.grams import GRAM, sorted_keys
 from core.seen.passages import find_passages
 from core.seen.text import BREAK, MARGIN
-from core.seen.words import LEAST_BYTES, LEAST_WORDS, count_words, is_word_character, trimmed
+from core.seen.words import LEAST_BYTES, count_words, is_word_character, least_words, trimmed
 
 SENTENCE = "the grey sheep grazes on the green meadow near the old mill"
 
@@ -44,7 +44,7 @@ def brute_force(documents, query):
                     or (end + shift < len(document) and is_word_character(document[end + shift]))
                 )
                 span = trimmed(query, start, end, cut_before=before, cut_after=after)
-                if is_passage(query[slice(*span)]):
+                if is_passage(query[slice(*span)], query):
                     spans[number, shift, span] = span
     all_spans = list(spans.values())
     longest = {
@@ -72,8 +72,14 @@ def runs(document, query, shift):
             start = None
 
 
-def is_passage(text):
-    return len(text.encode()) >= LEAST_BYTES and count_words(text) >= LEAST_WORDS
+def is_passage(text, query):
+    return len(text.encode()) >= LEAST_BYTES and count_words(text) >= least_words(query)
+
+
+def test_a_reply_of_six_words_is_looked_up_as_a_whole():
+    reply = "Arrin lives under the old bridge."
+    spans, _ = found([f"Once more: {reply} So it is."], reply)
+    assert spans == {(0, len(reply)): 1}
 
 
 words = st.sampled_from(
@@ -126,7 +132,7 @@ def test_what_closes_the_sentence_before_is_left_out():
 
 def test_seven_words_are_too_few():
     seven = "astonishingly woolly sheep graze nearby every morning"
-    assert found([seven], f"{seven}") == ({}, 0)
+    assert found([seven], f"Look at these: {seven}") == ({}, 0)
     assert found([f"{seven} here"], f"{seven} here")[0] == {(0, len(seven) + 5): 1}
 
 

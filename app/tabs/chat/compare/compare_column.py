@@ -48,7 +48,7 @@ class CompareColumn(QFrame):
         set_role(self.figures, "muted")
         self.copy_button = named_button("Copy", f"{name}Copy", "copy", f"Copy the reply of model {letter}")
         self.talk_button = named_button(
-            "Talk with this one", f"{name}Talk", "chat", f"Go on with model {letter} in the conversation"
+            "Chat with this model", f"{name}Talk", "chat", f"Continue the conversation with model {letter}"
         )
         self._lay_out()
         self.choice.open_requested.connect(self._report_choice)
@@ -74,8 +74,33 @@ class CompareColumn(QFrame):
                 self.choice.choose(there[-1].name, "last")
         self._show_what_is_possible()
 
+    @property
+    def state(self) -> tuple[str, str] | None:
+        """The run and the step, or the name of a kept checkpoint: what tells two models apart."""
+        run, side = self.choice.run, self.side
+        if run is None or side is None:
+            return None
+        steps = {"best": run.best_step, "last": run.last_step}
+        step = steps.get(side.checkpoint)
+        return run.name, side.checkpoint if step is None else str(step)
+
     def choose(self, side: Side) -> None:
         self.choice.choose(side.name, side.checkpoint)
+
+    def choose_other_than(self, state: tuple[str, str] | None) -> None:
+        """Select the newest other run, else another checkpoint of the same one; the same where there is no other."""
+        for run_row in range(self.choice.run_box.count()):
+            self.choice.run_box.setCurrentIndex(run_row)
+            if self.choice.run is not None and state is not None and self.choice.run.name != state[0]:
+                self.choice.choose(self.choice.run.name, "best")
+                return
+        if state is not None:
+            self.choice.choose(state[0], "last")
+            box = self.choice.checkpoint_box
+            for place in range(box.count()):
+                if self.state != state:
+                    return
+                box.setCurrentIndex(place)
 
     def begin(self, prompt: str) -> None:
         """A reply to this prompt is on its way."""

@@ -17,6 +17,7 @@ from core.runs.catalog import RunSummary
 from core.tasks.chat.compare_replies import ComparedPrompt, Side
 from core.wording import counted, printable
 
+SAME = "A and B are the same model. Select another run or checkpoint for one of them; if there is none, train another run."
 LONGEST_PIECE = 20  # characters of what stands where the replies part
 
 
@@ -45,6 +46,7 @@ class TwoModels(QWidget):
         self.swap_button.clicked.connect(self.swap)
         for column in self.columns:
             column.talk_requested.connect(self.talk_requested)
+            column.changed.connect(self._begin_line)
             column.changed.connect(self.changed)
 
     def sides(self) -> tuple[Side, Side] | None:
@@ -60,8 +62,17 @@ class TwoModels(QWidget):
             column.show_runs(runs, place)
 
     def choose(self, side: Side) -> None:
-        """Put a model into the first column."""
-        self.columns[0].choose(side)
+        """Put a model into the first column, and another one into the second where that would be the same."""
+        first, second = self.columns
+        first.choose(side)
+        if first.state == second.state:
+            second.choose_other_than(first.state)
+        self._begin_line()
+
+    def _begin_line(self) -> None:
+        """What to do where both are the same."""
+        first, second = (column.state for column in self.columns)
+        self.line.setText(SAME if first is not None and first == second else "")
 
     def begin(self, prompt: ComparedPrompt) -> None:
         self._notes, self._ended = [], 0

@@ -90,7 +90,7 @@ class PassageView(QListView):
     def __init__(self, rows: PassageList, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("seenPassages")
-        self.setAccessibleName("Passages that stand in the training text")
+        self.setAccessibleName("Passages that appear in the training text")
         self.setToolTip("What the reply repeats word for word, the longest first")
         set_role(self, "plain")
         self.setModel(rows)

@@ -14,7 +14,7 @@ from core.events.seen import SeenFound, SeenPlace, SeenProgress
 from core.terminal.seen_lines import base_note, summary
 from core.wording import file_size, percent
 
-INVITATION = "When the model has replied, this page shows which passages of the reply stand word for word in its training text."
+INVITATION = "When the model has replied, this page shows which passages of the reply appear word for word in its training text."
 NO_INDEX = "The training text has no index yet. It is built once for each data set."
 WIDEST = 1_000  # of the progress bar: a count of bytes would be too large for Qt
 
@@ -160,8 +160,8 @@ class SeenPanel(QWidget):
         self.summary = Label(objectName="seenSummary", wordWrap=True)
         self.note = Label(objectName="seenNote", wordWrap=True)
         set_role(self.note, "muted")
-        self.share = _bar("seenShare", "Share of the reply that stands in the training text")
-        self.share.setToolTip("How much of the reply stands word for word in the training text")
+        self.share = _bar("seenShare", "Share of the reply that appears in the training text")
+        self.share.setToolTip("How much of the reply appears word for word in the training text")
         self.share_words = Label(objectName="seenShareWords")
         self.share_row = _row(self.share, self.share_words)
         self.progress = _bar("seenProgress", "The index over the training text")

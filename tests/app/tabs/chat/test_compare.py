@@ -357,3 +357,22 @@ def test_everything_is_named(panel):
 )
 def test_replies_part_at_the_first_other_character(first, second, whole, place):
     assert parting(first, second, whole=whole) == place
+
+
+def test_two_different_models_stand_side_by_side_at_first(panel):
+    panel.show_runs([FIRST, BASE])
+    panel.choose("base", "best")  # which stood in the second column
+    assert panel.two.sides() == (Side("base", "best"), Side("first", "best"))
+    assert not panel.two.line.text()
+
+
+def test_of_one_run_two_checkpoints_are_compared(panel):
+    panel.show_runs([FIRST])
+    panel.choose("first", "last")
+    assert panel.two.sides() == (Side("first", "last"), Side("first", "best"))
+
+
+def test_where_there_is_one_model_only_the_panel_says_what_to_do(panel):
+    panel.show_runs([replace(FIRST, checkpoints=(40,), best_step=40)])
+    panel.choose("first", "best")
+    assert panel.two.line.text().startswith("A and B are the same model. Select another run")

@@ -316,3 +316,21 @@ def test_the_panel_is_away_until_it_is_opened_and_stays_as_it_was_left(tab, cont
 
     controller.restore({"page": "of another program"})
     assert not tab.panel.isVisible()
+
+
+def test_a_newer_checkpoint_is_offered_and_never_taken_in_silence(
+    tab, opened, workspace, models, queues, qtbot
+):
+    assert tab.model_bar.checkpoint_box.currentText() == "best: step 500"
+    assert not tab.talk.newer_button.isVisible()
+    workspace.run("first").checkpoint(600).mkdir()
+    opened.refresh()
+    qtbot.waitUntil(tab.talk.newer_button.isVisible)
+    assert tab.talk.newer.text() == "A newer checkpoint: step 600."
+    assert tab.model_bar.checkpoint_box.currentText() == "step 500"
+    assert tab.talk.model_facts.text().startswith("step 500 ")
+    assert models.asked == [("open", "first", "best")]
+
+    qtbot.mouseClick(tab.talk.newer_button, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: not opened.active)
+    assert models.asked[-1] == ("open", "first", "best")

@@ -276,7 +276,7 @@ def test_the_command_prints_passages_and_places(trained, command):
     code, printed, _ = command("--workspace", trained.root, "seen", "first", REPLY)
     assert code == 0
     lines = printed.splitlines()
-    assert lines[0].startswith("74 % of the reply occurs word for word in the training text, in 1 passage.")
+    assert lines[0].startswith("74 % of the reply appears word for word in your documents, in 1 passage.")
     assert SENTENCE in lines[1]
     assert "river.txt, characters " in lines[-1]
 
@@ -293,3 +293,15 @@ def test_the_command_reads_standard_input_and_prints_json(trained, records, monk
 def test_a_long_reply_is_found_whole(indexed):
     found, _, _ = looked_up(indexed, SENTENCE * 40)
     assert found.share == 1.0
+
+
+def test_the_length_of_a_passage_follows_the_reply(trained, command):
+    said = {"Zebras never ever drive very fast taxis": "7 words", "Zebras drive " * 9: "8 words"}
+    for reply, words in said.items():
+        _, printed, _ = command("--workspace", trained.root, "seen", "first", reply)
+        assert printed.startswith(f"No passage of {words} appears word for word in your documents.")
+
+
+def test_a_reply_that_is_too_short_for_the_index_is_told_so(trained, command):
+    _, printed, _ = command("--workspace", trained.root, "seen", "first", "It is red.")
+    assert printed.startswith("The reply is too short to look up: a passage needs about 32 letters.")
