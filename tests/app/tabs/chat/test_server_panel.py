@@ -146,7 +146,7 @@ def test_where_the_port_is_taken_the_next_free_one_is_offered_and_taken(controll
         server.error = PortTakenError("127.0.0.1", taken)
         click(qtbot, panel.switch)
         qtbot.waitUntil(panel.banner.isVisible)
-        assert f"Port {taken} of 127.0.0.1 is taken" in panel.banner.text()
+        assert f"Port {taken} of 127.0.0.1 is already in use" in panel.banner.text()
         offer = next(one for one in panel.banner.findChildren(QPushButton) if "port" in one.text())
         server.error = None
         click(qtbot, offer)
