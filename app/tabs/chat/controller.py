@@ -66,7 +66,10 @@ class ChatController(TabController):
         self.server_panel = ServerPanel(tab)
         self.server = ServerController(self.server_panel, context, self)
         self._kinds: dict[str, ConversationKind] = {}  # by run: what the user chose
-        self._prompt = ""  # to be put in once the model is open
+        self._asked_for = (
+            "",
+            "",
+        )  # the run that another tab asked for, and a prompt to put in once it is open
         self.status_widgets = [ServedLabel(self.server)]
         self._connect()
         self._connect_ways(context.ways)
@@ -91,11 +94,14 @@ class ChatController(TabController):
         self.models.activate()
 
     def open(self, name: str, prompt: str) -> None:
-        """Open the best checkpoint of a run and put `prompt` in, ready to be sent."""
+        """Open the best checkpoint of a run and put `prompt` in, ready to be sent.
+
+        The prompt begins a conversation of its own where the one in front is with another model.
+        """
         self.refresh()
-        self._prompt = ""
+        self._asked_for = ("", "")
         self.models.open(name, "best")
-        self._prompt = prompt
+        self._asked_for = (name, prompt)
 
     @Slot(str, str)
     def _open_for_other(self, name: str, prompt: str) -> None:
@@ -191,14 +197,23 @@ class ChatController(TabController):
 
     @Slot()
     def _show_model(self) -> None:
-        if self.slot.model is None:
+        model = self.slot.model
+        if model is None:
             return
+        asked_for, prompt = self._asked_for
+        self._asked_for = ("", "")
+        before = "" if self.session.is_empty else self.front.conversation.run
+        if before not in ("", model.name) and prompt and asked_for == model.name:
+            self._begin(self._usual_kind())
+        elif before not in ("", model.name):
+            self.tab.banner.show_notice(
+                f"This conversation was with '{before}'. From here on, '{model.name}' answers."
+            )
         if self.session.is_empty and self.front.conversation.kind != self._usual_kind():
             self.front.put(Conversation(self._usual_kind(), sampling=self.front.conversation.sampling))
         self.front.show_sampling()
-        if self._prompt:
-            self.tab.show_prompt(self._prompt)
-            self._prompt = ""
+        if prompt and asked_for == model.name:
+            self.tab.show_prompt(prompt)
 
     @Slot(object)
     def _fail_to_keep(self, error: Exception) -> None:

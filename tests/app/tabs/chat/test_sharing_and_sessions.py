@@ -334,3 +334,34 @@ def test_a_newer_checkpoint_is_offered_and_never_taken_in_silence(
     qtbot.mouseClick(tab.talk.newer_button, Qt.MouseButton.LeftButton)
     qtbot.waitUntil(lambda: not opened.active)
     assert models.asked[-1] == ("open", "first", "best")
+
+
+def test_a_question_from_another_tab_is_not_put_into_a_conversation_with_another_model(
+    tab, opened, models, qtbot
+):
+    say(tab, qtbot, opened, models, "What is a module?", "A file.")
+    opened.open("second", "Where does Arrin live?")
+    qtbot.waitUntil(lambda: tab.prompt.toPlainText() == "Where does Arrin live?")
+    assert shown(tab) == []
+    say(tab, qtbot, opened, models, "", "Here.")
+    assert models.asked[-1][:2] == ("reply", [("user", "Where does Arrin live?")])
+
+
+def test_a_question_for_a_model_that_could_not_be_opened_is_not_put_to_another_one(
+    tab, opened, models, qtbot
+):
+    models.fails = True
+    opened.open("second", "Where does Arrin live?")
+    qtbot.waitUntil(lambda: not opened.active and tab.banner.isVisible())
+    models.fails = False
+    opened.models.open("first", "best")
+    qtbot.waitUntil(lambda: opened.slot.model is not None)
+    assert tab.prompt.toPlainText() == ""
+
+
+def test_a_conversation_that_goes_on_with_another_model_says_so(tab, opened, models, qtbot):
+    say(tab, qtbot, opened, models, "What is a module?", "A file.")
+    choose(tab.model_bar.run_box, 1)
+    qtbot.waitUntil(lambda: not opened.active)
+    assert shown(tab) == ["What is a module?", "A file."]
+    assert tab.banner.text() == "This conversation was with 'first'. From here on, 'second' answers."
