@@ -6,6 +6,7 @@ from PySide6.QtCore import QEvent, Qt, Signal
 from PySide6.QtGui import QColor, QKeyEvent, QTextCharFormat, QTextCursor
 from PySide6.QtWidgets import QTextEdit, QWidget
 
+from app.tabs.chat.view.source_map import shown
 from app.widgets.text_difference import Piece, common_length
 from app.widgets.text_look import look, marked
 from app.widgets.theme import colours
@@ -43,7 +44,7 @@ class ComparedText(QTextEdit):
     def write(self, text: str) -> None:
         """Let the reply grow."""
         follows = self._at_end()
-        self._pen().insertText(text, look("accent") if self._parts_at is None else _apart())
+        self._pen().insertText(shown(text), look("accent") if self._parts_at is None else _apart())
         self.reply += text
         self._follow(follows)
 
@@ -83,14 +84,14 @@ class ComparedText(QTextEdit):
         follows = self._at_end()
         self.clear()
         pen = self._pen()
-        pen.insertText(self._prompt, look("muted"))
+        pen.insertText(shown(self._prompt), look("muted"))
         if self._pieces is not None:
             for mark, text in self._pieces:
-                pen.insertText(text, marked(mark))
+                pen.insertText(shown(text), marked(mark))
         else:
             parts_at = len(self.reply) if self._parts_at is None else self._parts_at
-            pen.insertText(self.reply[:parts_at], look("accent"))
-            pen.insertText(self.reply[parts_at:], _apart())
+            pen.insertText(shown(self.reply[:parts_at]), look("accent"))
+            pen.insertText(shown(self.reply[parts_at:]), _apart())
         self._follow(follows)
 
     def _pen(self) -> QTextCursor:

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QAbstractItemView, QListView, QStyledItemDelegate,
 from app.widgets.theme import set_role
 from core.events.seen import SeenFound, SeenPassage, SeenPlace
 from core.terminal.seen_lines import excerpt, place_words, places_words
-from core.wording import counted
+from core.wording import counted, printable
 
 ROOT = QModelIndex()
 TIP_LINE = 70  # characters of a line in a tool tip
@@ -60,10 +60,10 @@ class PassageList(QAbstractListModel):
             return None
         place = self.place(index.row())
         if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole):
-            return f"“{excerpt(passage, SHORT)}”\n{self._where(passage, place)}"
+            return f"“{printable(excerpt(passage, SHORT))}”\n{self._where(passage, place)}"
         if role == Qt.ItemDataRole.ToolTipRole:
             doing = "" if place is None else place.problem or OPEN
-            return "\n\n".join(filter(None, [fill(excerpt(passage, LONG), TIP_LINE), doing]))
+            return "\n\n".join(filter(None, [fill(printable(excerpt(passage, LONG)), TIP_LINE), doing]))
         return None
 
     def _where(self, passage: SeenPassage, place: SeenPlace | None) -> str:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, TypeAlias
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QPersistentModelIndex, Qt, Signal
 
 from core.conversations.finding import Summary
-from core.wording import counted
+from core.wording import counted, printable
 
 ROOT = QModelIndex()
 SUMMARY_ROLE = Qt.ItemDataRole.UserRole
@@ -73,7 +73,9 @@ class ConversationModel(QAbstractListModel):
         if summary is None:
             return key if role == Qt.ItemDataRole.DisplayRole else None
         match role:
-            case Qt.ItemDataRole.DisplayRole | Qt.ItemDataRole.EditRole:
+            case Qt.ItemDataRole.DisplayRole:
+                return printable(summary.title)
+            case Qt.ItemDataRole.EditRole:
                 return summary.title
             case Qt.ItemDataRole.ToolTipRole | Qt.ItemDataRole.AccessibleTextRole:
                 return self._in_words(summary)
@@ -102,7 +104,7 @@ class ConversationModel(QAbstractListModel):
             counted(summary.messages, "message"),
             when,
         ]
-        told = f"{summary.title}\n{', '.join(part for part in parts if part)}"
+        told = f"{printable(summary.title)}\n{', '.join(part for part in parts if part)}"
         return f"{told}\n{summary.excerpt}" if summary.excerpt else told
 
     def _remove_others(self, wanted: set[str]) -> None:

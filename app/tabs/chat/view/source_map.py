@@ -5,12 +5,21 @@ from bisect import bisect_right
 from collections.abc import Iterator
 
 BASIC_PLANE = "\uffff"  # Qt counts a character behind it as two
-_ODD = re.compile("[\r\0\ud800-\udfff\ufdd0\ufdd1]")  # what a document would drop, or take for its own marks
+_ODD = re.compile(  # what a document would drop, take for its own marks, or turn the text around by
+    "[\0-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufdd0\ufdd1]"
+)
+_PICTURES = {"\r": " ", "\x7f": "\u2421", "\x85": "\u21b5", "\u2028": "\u21b5", "\u2029": "\u21b5"}
 
 
 def shown(text: str) -> str:
-    """A text of the same length in which each character has its place in a document."""
-    return _ODD.sub(lambda found: " " if found[0] == "\r" else "\ufffd", text)
+    """A text of the same length in which each character has its place in a document: a visible mark for a control."""
+    return _ODD.sub(lambda found: _mark(found[0]), text)
+
+
+def _mark(control: str) -> str:
+    if control < " ":
+        return _PICTURES.get(control, chr(0x2400 + ord(control)))  # the pictures of controls, in their order
+    return _PICTURES.get(control, "\ufffd")
 
 
 def qt_length(text: str) -> int:

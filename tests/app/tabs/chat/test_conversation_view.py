@@ -8,6 +8,7 @@ from PySide6.QtTest import QTest
 from app.tabs.chat.view.conversation_view import ConversationView
 from app.tabs.chat.view.shown_message import ShownMessage
 from app.widgets.theme import colours
+from core.conversations.message import Message
 from tests.app.tabs.chat.messages import assistant, long_text, user
 from tests.app.tabs.chat.view_helpers import (
     all_text,
@@ -68,7 +69,7 @@ def test_a_link_is_its_text_with_the_address_behind_it(view):
 def test_what_a_document_would_drop_keeps_its_place(view):
     show(view, assistant("a\r\nb\ud800c\0d"))
     view.set_plain_text(True)
-    assert all_text(view) == "a \nb\ufffdc\ufffdd"
+    assert all_text(view) == "a \nb\ufffdc␀d"
 
 
 # Markdown
@@ -348,3 +349,11 @@ def test_a_double_click_selects_a_word(view):
     show(view, user("Hello goat"))
     QTest.mouseDClick(view.viewport(), LEFT, pos=point_of(view, 0, 8))
     assert view.selection.text() == "goat"
+
+
+@pytest.mark.parametrize("role", ["user", "assistant"])
+def test_controls_in_a_message_are_visible_and_break_no_layout(view, role):
+    show(view, Message("", role, "one\u202e two\u2029three\x1b[31m"))
+    document = first_document(view)
+    assert document.toPlainText() == "one\ufffd two↵three␛[31m"
+    assert document.blockCount() == 1

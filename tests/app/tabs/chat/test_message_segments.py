@@ -48,7 +48,7 @@ def test_plain_segments_are_the_whole_text(text):
     assert max(one.end - one.start for one in parts) <= MOST
 
 
-@given(st.text(st.sampled_from("aé \n\r\0😀𝒳\ud800\ufdd0"), max_size=20))
+@given(st.text(st.sampled_from("aé \n\r\0\x1b\x85\u2029\u202e😀𝒳\ud800\ufdd0"), max_size=20))
 def test_every_character_is_found_where_it_stands(text):
     places = SourceMap()
     places.add(3, 7, text)
@@ -57,6 +57,11 @@ def test_every_character_is_found_where_it_stands(text):
         assert last - first == qt_length(sign)
         assert places.source(first) == 7 + number
     assert len(shown(text)) == len(text)
+
+
+def test_controls_are_shown_as_marks_and_turn_nothing_around():
+    assert shown("a\0b\x1b[2Jc\x7fd\u2029e\u202ef\u2066g\x9b") == "a␀b␛[2Jc␡d↵e\ufffdf\ufffdg\ufffd"
+    assert shown("line\tone\nline two, שלום \u200f") == "line\tone\nline two, שלום \u200f"
 
 
 def test_tokens_are_found_by_their_characters():
