@@ -54,7 +54,7 @@ HOME = FactKind(
         "Tell me where {name} lives.",
         "In which place does {name} live?",
         "Where can I find {name}?",
-        "Where is {name} at home?",
+        "Where is {name}'s home?",
         "Do you know where {name} lives?",
         "{name} lives where?",
     ),
