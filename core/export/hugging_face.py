@@ -46,7 +46,11 @@ def parts(material: Material) -> Sequence[FilePart]:
     """All files of the folder."""
     config = material.model.config
     chats = material.facts.has_conversations
-    ends = [EOS, material.tokenizer.user_id] if chats else EOS
+    ends = [
+        EOS,
+        material.tokenizer.user_id,
+        material.tokenizer.assistant_id,
+    ]  # as `core/generation/writing.py`
     generation = {"bos_token_id": EOS, "eos_token_id": ends, "pad_token_id": PAD}
     records = {
         "config.json": _config(config, material.tokenizer.vocab_size),

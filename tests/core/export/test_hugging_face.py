@@ -18,6 +18,7 @@ from core.runs.loading import load_model
 from core.tasks.models import export_model as task
 from core.tasks.models.export_model import export_model
 from core.tasks.training.train_model import train_model
+from core.terminal import screen
 from core.tokenizers.bpe import BpeTokenizer
 from core.tokenizers.char import CharTokenizer
 from core.tokenizers.files import save_tokenizer
@@ -102,7 +103,16 @@ def test_the_chat_template_gives_our_prompt(trained, tmp_path, monkeypatch):
     ids = tokenizer.apply_chat_template(messages, add_generation_prompt=True, return_dict=True)["input_ids"]
     assert ids == dialogue_prompt(load_model(trained.run("first"), "best").tokenizer, turns)
     generation = json.loads((tmp_path / "out" / "generation_config.json").read_text())
-    assert generation["eos_token_id"] == [3, tokenizer.convert_tokens_to_ids("<|user|>")]
+    roles = tokenizer.convert_tokens_to_ids(["<|user|>", "<|assistant|>"])
+    assert generation["eos_token_id"] == [3, *roles]
+
+
+def test_a_stopped_command_ends_with_130(trained, tmp_path, command, monkeypatch):
+    asked = StopToken()
+    asked.set()
+    monkeypatch.setattr(screen, "StopToken", lambda: asked)
+    assert command("export", "first", "--out", tmp_path / "out", "--workspace", trained.root)[0] == 130
+    assert not [path for path in tmp_path.iterdir() if "out" in path.name]
 
 
 def test_the_command_exports_and_says_how_it_compared(trained, command, records, tmp_path):
