@@ -26,13 +26,14 @@ class RunColumn(QWidget):
         split = Splitter("runSplitter", Qt.Orientation.Vertical, [curves, samples], [500, 120])
         self.pages = QStackedWidget()
         self.pages.addWidget(EmptyState("Training curves will appear here", NO_RUN))
-        self.pages.addWidget(split)
-        column(chooser, head, (scrolled(self.pages), 1), of=self)
+        self._split = split
+        self.pages.addWidget(scrolled(split))
+        column(chooser, head, (self.pages, 1), of=self)
 
     def minimumSizeHint(self) -> QSize:
         """As wide as the charts need it: they scroll up and down only."""
         hint = super().minimumSizeHint()
-        return QSize(max(hint.width(), self.pages.minimumSizeHint().width()), hint.height())
+        return QSize(max(hint.width(), self._split.minimumSizeHint().width()), hint.height())
 
     def show_run(self) -> None:
         """There is a run."""
