@@ -5,16 +5,19 @@ from collections.abc import Sequence
 from pydantic import ValidationError
 from PySide6.QtCore import QPoint, QSignalBlocker, Qt, Signal, Slot
 from PySide6.QtGui import QAction, QIcon
-from PySide6.QtWidgets import QDialog, QDialogButtonBox, QLineEdit, QMenu, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QDialogButtonBox, QLineEdit, QMenu, QPushButton, QWidget
 
 from app.widgets.controls.config_form import Fields, align, rows_of
+from app.widgets.controls.section import Section
 from app.widgets.icons import give_icon
 from app.widgets.label import Label
+from app.widgets.layout import STRETCH, column
 from app.widgets.theme import LARGE, MEDIUM, set_role
 from core.config.corpus import ImportConfig
 from core.documents.ocr import missing_languages
 
-ELSEWHERE = frozenset(("text_fields",))  # chosen for the files that have some, in the table
+FIRST = ("ocr", "languages", "password")
+ELSEWHERE = ("text_fields",)  # chosen for the files that have some, in the table
 _WIDTH_PX = 460
 _HINT = "These apply to files added from now on. The password is tried on locked files and never kept."
 _TIP = "Import options: OCR, languages, password and limits of the files that are added next"
@@ -166,8 +169,19 @@ class ImportOptionsDialog(QDialog):
         problem = "" if self.ocr_box.read() == "off" else self.problem_of(self.languages_edit.text())
         self.problem.setText(problem)
         self.problem.setVisible(bool(problem))
-        self.resize(self.width(), max(self.height(), self._column.totalHeightForWidth(self.width())))
+        if any(field.reason for field in self._limits):
+            self.limits.open()  # or nobody would see why the dialog cannot be accepted
+        self._fit(self.height())
         self.buttons.button(QDialogButtonBox.StandardButton.Ok).setEnabled(not self._fields.problem())
+
+    @Slot()
+    def _fold(self) -> None:
+        self._fit(0)
+
+    def _fit(self, least: int) -> None:
+        """Be as high as what is shown, and no less than `least`."""
+        self._column.activate()
+        self.resize(self.width(), max(least, self._column.totalHeightForWidth(self.width())))
 
     @Slot()
     def _restore_defaults(self) -> None:
@@ -186,15 +200,28 @@ class ImportOptionsDialog(QDialog):
         self.buttons.accepted.connect(self.accept)
         self.buttons.rejected.connect(self.reject)
         self.buttons.button(standard.RestoreDefaults).clicked.connect(self._restore_defaults)
-        self._column = layout = QVBoxLayout(self)
-        layout.setContentsMargins(LARGE, LARGE, LARGE, LARGE)
-        layout.setSpacing(MEDIUM)
         shown = [field for field in self._fields.all() if field.setting.name not in ELSEWHERE]
         align(shown)
-        for widget in (hint, rows_of(shown), self.problem):
-            layout.addWidget(widget)
-        layout.addStretch()
-        layout.addWidget(self.buttons)
+        first = [field for field in shown if field.setting.name in FIRST]
+        self._limits = [field for field in shown if field.setting.name not in FIRST]
+        self.limits = Section(
+            "importLimits",
+            "Limits",
+            rows_of(self._limits),
+            "Show or hide how large a file may be, and how long reading it may take",
+        )
+        self.limits.button.toggled.connect(self._fold)
+        self._column = column(
+            hint,
+            rows_of(first),
+            self.problem,
+            self.limits,
+            STRETCH,
+            self.buttons,
+            of=self,
+            margins=LARGE,
+            spacing=MEDIUM,
+        )
 
 
 def read_config(stored: str) -> ImportConfig:

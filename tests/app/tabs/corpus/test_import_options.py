@@ -71,6 +71,19 @@ def test_a_limit_that_cannot_be_leaves_ocr_and_password_alone(qtbot, options, di
     assert options.config() == ImportConfig(ocr="force", password="baa")
 
 
+def test_limits_are_folded_away_until_they_are_asked_for(qtbot, dialog):
+    seconds = dialog.findChild(object, "import.file_seconds")
+    assert dialog.ocr_box.isVisible()
+    assert dialog.languages_edit.isVisible()
+    assert not seconds.isVisible()
+    qtbot.mouseClick(dialog.limits.button, Qt.MouseButton.LeftButton)
+    assert seconds.isVisible()
+    assert dialog.height() >= dialog.sizeHint().height()
+    qtbot.mouseClick(dialog.limits.button, Qt.MouseButton.LeftButton)
+    seconds.show_value(0)
+    assert seconds.isVisible()  # or nobody would see why the dialog cannot be accepted
+
+
 def test_a_limit_that_can_be_is_taken(options, dialog, answer):
     seconds = dialog.findChild(object, "import.file_seconds")
     seconds.show_value(0)
