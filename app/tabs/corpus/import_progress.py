@@ -4,7 +4,6 @@ import time
 from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QProgressBar, QVBoxLayout, QWidget
 
 from app.widgets.controls.elided_label import ElidedLabel
@@ -177,10 +176,8 @@ class ProgressStrip(QFrame):
         )
         self.pause_button.clicked.connect(self._toggle_pause)
         self.cancel_button = named_button(
-            "&Cancel", "cancelImportButton", "close", "Stop reading (Esc). What was read stays."
+            "&Cancel", "cancelImportButton", "close", "Stop reading. What was read stays."
         )
-        stop = QShortcut(QKeySequence("Esc"), self.cancel_button, whatsThis="Cancel the import")
-        stop.activated.connect(self.cancel_button.click)
         self.cancel_button.clicked.connect(self._cancel)
         words = QVBoxLayout()
         words.setSpacing(TINY)

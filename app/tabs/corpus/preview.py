@@ -43,7 +43,7 @@ REMEDIES = {
     DocumentState.ENCRYPTED: "Give its password with the button below the table.",
     DocumentState.UNSUPPORTED: "Convert it to text, PDF or an image, or leave it out.",
     DocumentState.FAILED: "Check that it opens in another program, then retry, or leave it out.",
-    DocumentState.CANCELLED: "It was not read: the import was cancelled.\n\nRetry to have it read.",
+    DocumentState.CANCELLED: "Not read: the import was cancelled.\n\nPress Retry to read it.",
     DocumentState.DUPLICATE: "Nothing is lost: its text is in the corpus once.",
 }
 

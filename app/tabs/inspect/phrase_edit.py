@@ -5,9 +5,10 @@ from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QToolButton, QWidget
 
 from app.widgets.label import Label
 from app.widgets.theme import SMALL, set_role
+from core.wording import counted
 
 MARKERS = ("<|user|>", "<|assistant|>", "<eos>")
-MOST_CHARACTERS = 200_000  # of a text that is pasted; of a longer one the model would see the end alone
+MOST_CHARACTERS = 30_000  # are laid out within a frame; a context holds far fewer
 
 
 class PhraseEdit(QWidget):
@@ -15,9 +16,12 @@ class PhraseEdit(QWidget):
 
     Signals:
         changed: The text or the switch is another one.
+
+        cut: A sentence: more was pasted than the line takes.
     """
 
     changed = Signal()
+    cut = Signal(str)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -25,7 +29,9 @@ class PhraseEdit(QWidget):
         self.line.setMaxLength(MOST_CHARACTERS)
         self.line.setPlaceholderText("Type a phrase, and see what the model computes for it")
         self.line.setAccessibleName("Phrase")
-        self.line.setToolTip("The phrase that the model computes, with each key stroke")
+        self.line.setToolTip(
+            f"The phrase that the model computes, with each key stroke; at most {counted(MOST_CHARACTERS, 'character')}"
+        )
         self.marked_button = QToolButton(
             objectName="markedButton", text="Roles", checkable=True, autoRaise=True
         )
@@ -41,6 +47,7 @@ class PhraseEdit(QWidget):
         row.addWidget(self.line, stretch=1)
         row.addWidget(self.marked_button)
         self.line.textChanged.connect(self._report)
+        self.line.inputRejected.connect(self._report_cut)
         self.marked_button.toggled.connect(self._report)
 
     @property
@@ -64,3 +71,7 @@ class PhraseEdit(QWidget):
     @Slot()
     def _report(self) -> None:
         self.changed.emit()
+
+    @Slot()
+    def _report_cut(self) -> None:
+        self.cut.emit(f"A phrase has at most {counted(MOST_CHARACTERS, 'character')}: the rest is not taken.")

@@ -178,6 +178,7 @@ class InspectTab(Tab):
     def _connect(self) -> None:
         self.choice.open_requested.connect(self.open_requested)
         self.phrase.changed.connect(self.phrase_changed)
+        self.phrase.cut.connect(self.banner.show_notice)
         self.selection.selection_requested.connect(self.selection_requested)
         self.pane.selection_requested.connect(self.selection_requested)
         self.pane.save_requested.connect(self.save_requested)

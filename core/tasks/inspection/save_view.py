@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from core.control import StopToken
-from core.disk.files import checked_suffix, write_whole
+from core.disk.files import checked_suffix, write_anywhere
 from core.events.base import at_once
 from core.inspection.inspected import Inspected
 from core.inspection.selection import Selection
@@ -26,16 +26,16 @@ def save_view(kind: ViewKind, inspected: Inspected, selection: Selection, path: 
 
     Raises:
         SuffixError: As for `check_format`.
-        DiskFullError, WorkspaceError: As `write_whole` does.
+        DiskFullError, SystemRefusalError: As `write_anywhere` does.
     """
     suffix = check_format(kind, path)
     if kind.draw is not None and suffix in PICTURES:
         from core.figures import rendered  # here, because it imports matplotlib
 
-        write_whole(path, rendered(kind.draw(inspected, selection), suffix))
+        write_anywhere(path, rendered(kind.draw(inspected, selection), suffix))
     else:
         table = kind.table(inspected, selection)
-        write_whole(path, table.as_json() if suffix == ".json" else table.as_csv())
+        write_anywhere(path, table.as_json() if suffix == ".json" else table.as_csv())
 
 
 @at_once

@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from core.errors.base import UserFacingError
 from core.inspection.selection import Selection
 from core.inspection.view_kinds import KINDS
 from core.tasks.inspection.save_view import save_view
@@ -33,3 +34,12 @@ def test_every_kind_of_model_has_a_table_and_a_picture(kind, shape, text, tmp_pa
     for suffix in (".csv", ".json", ".svg"):
         save_view(kind, inspected, selection, tmp_path / f"view{suffix}")
         assert (tmp_path / f"view{suffix}").stat().st_size
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".svg"])
+def test_a_folder_that_takes_no_file_is_named_and_the_workspace_is_not_blamed(suffix, tmp_path):
+    path = tmp_path / "gone" / f"view{suffix}"
+    with pytest.raises(UserFacingError) as refused:
+        save_view(KINDS[0], small_inspected("ab"), Selection(), path)
+    assert str(path) in refused.value.message
+    assert "workspace" not in f"{refused.value.message} {refused.value.remedy}".lower()

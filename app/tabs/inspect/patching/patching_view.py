@@ -12,6 +12,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.tabs.inspect.phrase_edit import MOST_CHARACTERS
 from app.tabs.inspect.typed_text import TypedTextView
 from app.widgets.controls.small import named_button
 from app.widgets.label import Label
@@ -26,7 +27,6 @@ from core.inspection.selection import Selection
 from core.inspection.view_kinds import PATCHING
 from core.wording import counted
 
-MOST_CHARACTERS = 30_000  # are laid out within a frame; a context holds far fewer
 HINT = (
     "The second phrase is the first one with a word changed, of as many tokens; type another one if you like. "
     "The map shows where the model holds what makes the difference."

@@ -202,6 +202,13 @@ def test_a_suggestion_opens_where_the_prediction_changes_most_and_typing_follows
     assert controller.tab.selection.position_box.value() == 9
 
 
+def test_of_a_text_that_is_too_long_the_beginning_is_taken_and_a_sentence_says_so(qtbot, tab):
+    QGuiApplication.clipboard().setText("ab " * 70_000)
+    tab.phrase.line.paste()
+    assert len(tab.phrase.text) == 30_000
+    assert tab.banner.text() == "A phrase has at most 30,000 characters: the rest is not taken."
+
+
 def test_views_stand_below_three_heads_that_no_key_comes_to(qtbot):
     tab = InspectTab(MAKERS)
     qtbot.addWidget(tab)
