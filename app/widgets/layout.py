@@ -22,14 +22,14 @@ def row(*parts: Part, of: QWidget | None = None, margins: Margins = 0, spacing: 
         margins: In pixels, on all sides, or left, top, right and bottom.
         spacing: In pixels.
     """
-    return _filled(QHBoxLayout(of) if of else QHBoxLayout(), parts, margins, spacing)
+    return _filled(QHBoxLayout() if of is None else QHBoxLayout(of), parts, margins, spacing)
 
 
 def column(
     *parts: Part, of: QWidget | None = None, margins: Margins = 0, spacing: int = SMALL
 ) -> QVBoxLayout:
     """Parts from top to bottom; the rest is as for `row`."""
-    return _filled(QVBoxLayout(of) if of else QVBoxLayout(), parts, margins, spacing)
+    return _filled(QVBoxLayout() if of is None else QVBoxLayout(of), parts, margins, spacing)
 
 
 def _filled(layout: L, parts: tuple[Part, ...], margins: Margins, spacing: int) -> L:
