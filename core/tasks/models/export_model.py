@@ -79,6 +79,8 @@ def export_model(
     dataset = _dataset(workspace, loaded, stop)
     material = Material(loaded.model, loaded.tokenizer, _facts(workspace, run, loaded, dataset))
     parts = chosen.parts_of(material)
+    names = [part.name for part in parts]
+    refuse_target(path, replace, names)
     total = len(parts) + 1
     with _draft_beside(path) as draft:
         for done, part in enumerate(parts):
@@ -90,7 +92,7 @@ def export_model(
         compared = _compare_ids(chosen, verified, loaded.tokenizer, dataset, stop)
         size = sum(file.stat().st_size for file in draft.iterdir())
         stop.raise_if_asked()
-        refuse_target(path, replace)  # somebody may have written there meanwhile
+        refuse_target(path, replace, names)  # somebody may have written there meanwhile
         move_folder_into_place(draft, path)
     yield ExportProgress(total, total)
     yield ModelExported(
@@ -99,8 +101,11 @@ def export_model(
     return path
 
 
-def refuse_target(path: Path, replace: bool) -> None:
+def refuse_target(path: Path, replace: bool, names: Sequence[str] | None = None) -> None:
     """See that nothing is lost where an export is to be.
+
+    Args:
+        names: Of the files that an export has; None where that is not known yet.
 
     Raises:
         TargetExistsError: Something stands there, and it is not to be replaced.
@@ -114,8 +119,9 @@ def refuse_target(path: Path, replace: bool) -> None:
         raise NoEarlierExportError(path, "it is no folder")
     if not (path / MARK).is_file() or "sheepop-studio" not in (path / MARK).read_text("utf-8", "replace"):
         raise NoEarlierExportError(path, "it holds no export of this program")
-    if any(inner.is_dir() for inner in path.iterdir()):
-        raise NoEarlierExportError(path, "there are folders in it, which no export has")
+    others = [] if names is None else sorted({inner.name for inner in path.iterdir()} - {*names})
+    if others:
+        raise NoEarlierExportError(path, f"{others[0]} in it is no part of an export")
 
 
 @contextmanager

@@ -135,6 +135,9 @@ def test_what_stands_there_is_replaced_only_where_that_is_asked_for(trained, com
     code, _, said = command("export", "first", "--out", path, *place)
     assert (code, "exists already" in said, (path / "config.json").stat().st_ino) == (1, True, before)
     assert command("export", "first", "--out", path, "--force", *place)[0] == 0
+    (path / "notes.txt").write_text("what I tried")
+    code, _, said = command("export", "first", "--out", path, "--force", *place)
+    assert (code, "notes.txt" in said, (path / "notes.txt").exists()) == (1, True, True)
     mine = tmp_path / "mine"
     mine.mkdir()
     (mine / "thesis.txt").write_text("years of work")
