@@ -240,6 +240,7 @@ class ChatTab(Tab):
         self.model_bar.open_requested.connect(self.open_requested)
         self.model_bar.mode_requested.connect(self.mode_requested)
         self.talk.send_requested.connect(self._ask_to_send)
+        self.talk.suggestion_chosen.connect(self._send_suggestion)
         self.talk.changed.connect(self._show_what_is_possible)
         self.talk.pages.train_button.clicked.connect(self.train_requested)
         self.talk.stop_button.clicked.connect(self.keys["stop"].trigger)
@@ -260,6 +261,12 @@ class ChatTab(Tab):
     def _ask_to_send(self) -> None:
         if not self._obstacle():
             self.send_requested.emit()
+
+    @Slot(str)
+    def _send_suggestion(self, prompt: str) -> None:
+        place = self.editor if self.talk.kind == "completion" else self.prompt
+        place.setPlainText(prompt)
+        self._ask_to_send()
 
     @Slot()
     def _go_to_sampling(self) -> None:
@@ -334,6 +341,8 @@ class ChatTab(Tab):
         talk.context_bar.setVisible(self._model is not None)
         self.model_bar.set_idle(not self._replying and not self._opening)
         talk.newer_button.setEnabled(not self._replying)
+        is_empty = not self._shown and not (talk.kind == "completion" and talk.editor.text())
+        talk.suggestions.setVisible(is_empty and self._model is not None and not self._replying)
         self.prompt.setPlaceholderText("Ask the model" if self._model else "Open a model to begin")
 
     def _enable_actions(self) -> None:

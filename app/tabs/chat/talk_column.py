@@ -1,5 +1,7 @@
 """The middle of the Chat tab: the model, the conversation or text, the last reply's figures, and where one writes."""
 
+from collections.abc import Sequence
+
 from PySide6.QtCore import QSize, Qt, Signal, Slot
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QProgressBar, QPushButton, QStackedWidget, QWidget
@@ -12,7 +14,8 @@ from app.tabs.chat.view.find_bar import FindBar
 from app.tabs.chat.view.shown_message import ShownMessage, version_caption
 from app.widgets.controls.elided_label import ElidedLabel
 from app.widgets.controls.small import named_button
-from app.widgets.empty_state import Card, EmptyState, card_button
+from app.widgets.empty_state import Card, EmptyState, EnterButton, card_button
+from app.widgets.flow_layout import FlowLayout
 from app.widgets.label import Label
 from app.widgets.layout import column, row
 from app.widgets.theme import set_role
@@ -33,10 +36,12 @@ class TalkColumn(QWidget):
     Signals:
         send_requested: The user wants the model to answer the prompt, or to go on with the text.
         changed: What could be sent is another text now.
+        suggestion_chosen: A suggested prompt was clicked.
     """
 
     send_requested = Signal()
     changed = Signal()
+    suggestion_chosen = Signal(str)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -49,6 +54,8 @@ class TalkColumn(QWidget):
         self.pages.add(self.view)
         self.pages.add(self.editor)
         self.prompt = PromptEdit()
+        self.suggestions = QWidget(objectName="suggestedPrompts", visible=False)
+        self._suggested = FlowLayout(self.suggestions)
         self._make_heading()
         self._make_figures()
         self._make_buttons()
@@ -75,6 +82,22 @@ class TalkColumn(QWidget):
         """Which model answers, and what is known of it; nothing where there is none."""
         self.model_name.setText(name)
         self.model_facts.setText(facts)
+
+    def show_suggestions(self, prompts: Sequence[str]) -> None:
+        """Prompts to begin an empty conversation or text with."""
+        for button in self.suggestions.findChildren(EnterButton):
+            self._suggested.removeWidget(button)
+            button.deleteLater()
+        for prompt in prompts:
+            button = EnterButton(prompt.replace("&", "&&"))
+            button.setToolTip("Send this prompt")
+            button.setProperty("prompt", prompt)
+            button.clicked.connect(self._suggest)
+            self._suggested.addWidget(button)
+
+    @Slot()
+    def _suggest(self) -> None:
+        self.suggestion_chosen.emit(self.sender().property("prompt"))
 
     def show_newer(self, step: int | None) -> None:
         """Offer a newer checkpoint than the open one, of which nothing is taken without being asked for."""
@@ -156,6 +179,7 @@ class TalkColumn(QWidget):
             self.find_bar,
             row(self.model_name, (self.model_facts, 1), self.newer, self.newer_button),
             (self.pages, 1),
+            self.suggestions,
             row((self.status, 1), self.version, self.context, self.context_bar),
             ask,
             of=self,

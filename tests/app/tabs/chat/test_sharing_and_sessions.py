@@ -2,7 +2,7 @@
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QMenu, QWidget
+from PySide6.QtWidgets import QMenu, QPushButton, QWidget
 
 from app.model_slot import ModelInUseError
 from app.tabs.chat.controller import ChatController
@@ -365,3 +365,16 @@ def test_a_conversation_that_goes_on_with_another_model_says_so(tab, opened, mod
     qtbot.waitUntil(lambda: not opened.active)
     assert shown(tab) == ["What is a module?", "A file."]
     assert tab.banner.text() == "This conversation was with 'first'. From here on, 'second' answers."
+
+
+def test_a_suggested_question_is_sent_by_a_click(tab, opened, models, queues, qtbot):
+    qtbot.waitUntil(queues.at_rest)
+    tab.talk.show_suggestions(["Where does Arrin live?"])
+    (button,) = tab.talk.suggestions.findChildren(QPushButton)
+    qtbot.waitUntil(button.isVisible)
+    models.words = ["Here."]
+    models.allow(1)
+    qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: not opened.active)
+    assert shown(tab) == ["Where does Arrin live?", "Here."]
+    assert not tab.talk.suggestions.isVisible()
