@@ -30,7 +30,7 @@ from core.events.documents import QueuedFile
 
 MOST_HASHES = 100  # a file that repeats one beyond these is read, and found to repeat it afterwards
 CANCELLED = "The import was stopped before it was read."
-NO_TEXT = "There is no text in it."
+NO_TEXT = "No text found."
 OF_BYTES = "bytes:"  # before the fingerprint of a file without text
 IS_COMPARABLE = "fingerprint != ''"
 TEXT_IS_COMPARABLE = f"{IS_COMPARABLE} AND fingerprint != '{OF_BYTES}' || sha256"

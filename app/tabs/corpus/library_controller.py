@@ -82,7 +82,7 @@ class LibraryController(QObject):
     @Slot(list, bool)
     def include(self, document_ids: list[int], included: bool) -> None:
         """Take documents into the corpus, or leave them out, until it is undone."""
-        verb = "include" if included else "leave out"
+        verb = "include" if included else "exclude"
         self._push(
             f"{verb} {_documents(document_ids)}",
             partial(self._include, document_ids, included),

@@ -50,7 +50,7 @@ class RowActions(QObject):
             "&Include", "check", self._include, "Take the chosen files into the corpus (Space)"
         )
         self.leave_out = self._action(
-            "Lea&ve out", "exclude", self._leave_out, "Leave the chosen files out of the corpus (Space)"
+            "Exc&lude", "exclude", self._exclude, "Exclude the selected files from the corpus (Space)"
         )
         self.retry = self._action("Re&try", "refresh", self._retry, "Read the chosen files again that failed")
         self.password = self._action(
@@ -127,7 +127,7 @@ class RowActions(QObject):
 
     @Slot()
     def toggle(self) -> None:
-        """Include what is chosen; leave all of it out where all is included."""
+        """Include what is chosen; exclude all of it where all is included."""
         self._request_included(not all(row.included for row in self._rows if has_text(row)))
 
     @Slot()
@@ -135,7 +135,7 @@ class RowActions(QObject):
         self._request_included(True)
 
     @Slot()
-    def _leave_out(self) -> None:
+    def _exclude(self) -> None:
         self._request_included(False)
 
     def _request_included(self, included: bool) -> None:
@@ -217,7 +217,7 @@ class ActionRow(QWidget):
         set_role(self.count_label, "muted")
         self.near_button = QToolButton(objectName="nearButton", autoRaise=True)
         self.near_button.setToolTip(
-            "Leave out every document that nearly repeats another one. Undo takes them in again."
+            "Exclude every document that nearly repeats another one. Undo takes them in again."
         )
         give_icon(self.near_button, "similar")
         self.near_button.clicked.connect(self.near_duplicates_requested)
@@ -265,7 +265,7 @@ class ActionRow(QWidget):
             self.count_label.setText(counted(files, "file"))
 
     def show_summary(self, summary: Summary) -> None:
-        self.near_button.setText(f"Leave out &near duplicates ({summary.near_included:,})")
+        self.near_button.setText(f"Exclude &near duplicates ({summary.near_included:,})")
         self.near_button.setAccessibleName(self.near_button.text().replace("&", ""))
         self.near_button.setEnabled(summary.near_included > 0)
         self.near_button.setVisible(summary.near_included > 0)

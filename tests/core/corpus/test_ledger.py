@@ -71,7 +71,7 @@ def photograph(library, read):
 
 def test_two_equal_photographs_without_text_are_duplicates(library, photograph):
     first = photograph("/a.jpg")
-    assert (first.state, first.reason) == ("warning", "There is no text in it.")
+    assert (first.state, first.reason) == ("warning", "No text found.")
     assert photograph("/b.jpg").reason.startswith("Same as a.jpg")
     assert photograph("/c.jpg", file=PHOTOGRAPH + b" at dusk").state == "warning"
 

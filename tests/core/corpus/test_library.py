@@ -72,7 +72,7 @@ def test_a_warning_is_kept_as_the_reason(library, add):
 
 
 def test_an_empty_file_is_a_warning_and_no_ones_duplicate(library, add):
-    assert add("/a/__init__.py", "").reason == "There is no text in it."
+    assert add("/a/__init__.py", "").reason == "No text found."
     assert add("/b/__init__.py", "").state == "warning"
     assert library.totals().documents == 0
 

@@ -133,10 +133,10 @@ def _shown(widget):
 
 def test_only_what_fits_the_chosen_files_is_offered(mixed):
     assert buttons(mixed) == {
-        "Leave out", "Retry", "Give password", "Read with OCR", "Choose text fields", "Remove", "Tags",
+        "Exclude", "Retry", "Give password", "Read with OCR", "Choose text fields", "Remove", "Tags",
     }  # fmt: skip
     choose(mixed, "good.txt")
-    assert buttons(mixed) == {"Leave out", "Remove", "Tags"}
+    assert buttons(mixed) == {"Exclude", "Remove", "Tags"}
 
 
 def test_paths_are_copied_one_a_line(mixed):
@@ -155,7 +155,7 @@ def test_a_right_click_shows_what_can_be_done_with_the_chosen_rows(qtbot, three)
     menu = QApplication.activePopupWidget()
     assert isinstance(menu, QMenu)
     titles = [action.text().replace("&", "") for action in menu.actions() if not action.isSeparator()]
-    assert titles == ["Leave out", "Tags…", "Open the file", "Open its folder", "Copy path", "Remove"]
+    assert titles == ["Exclude", "Tags…", "Open the file", "Open its folder", "Copy path", "Remove"]
     menu.close()
 
 
@@ -234,7 +234,7 @@ def test_an_undo_of_what_the_library_has_no_more_takes_that_step_alone(
     controller.library.undo_stack.canRedoChanged.connect(redo_offered.append)
     controller.library.undo_stack.undo()
     qtbot.waitUntil(three.banner.isVisible)
-    assert undo_steps(controller) == ["leave out 1 document"]
+    assert undo_steps(controller) == ["exclude 1 document"]
     assert not redo_offered or not redo_offered[-1]
     controller.library.undo_stack.undo()
     qtbot.waitUntil(lambda: three.table.summary.documents == 2)
@@ -251,7 +251,7 @@ def test_an_undo_and_a_redo_that_are_refused_for_the_moment_can_be_asked_for_aga
         patched.setattr(library_controller, "restore_documents", refuse)
         stack.undo()
         qtbot.waitUntil(three.banner.isVisible)
-    assert undo_steps(controller) == ["leave out 1 document", "remove 1 document"]
+    assert undo_steps(controller) == ["exclude 1 document", "remove 1 document"]
     assert (stack.undoText(), stack.redoText()) == ("remove 1 document", "")
     stack.undo()
     qtbot.waitUntil(lambda: shown() == ["a.txt", "b.txt", "c.txt"])
@@ -261,7 +261,7 @@ def test_an_undo_and_a_redo_that_are_refused_for_the_moment_can_be_asked_for_aga
         patched.setattr(library_controller, "remove_documents", refuse)
         stack.redo()
         qtbot.waitUntil(three.banner.isVisible)
-    assert (stack.undoText(), stack.redoText()) == ("leave out 1 document", "remove 1 document")
+    assert (stack.undoText(), stack.redoText()) == ("exclude 1 document", "remove 1 document")
     stack.redo()
     qtbot.waitUntil(lambda: shown() == ["a.txt", "c.txt"])
     qtbot.waitUntil(queues.at_rest)

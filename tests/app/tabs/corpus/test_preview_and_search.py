@@ -155,7 +155,7 @@ def test_a_text_of_blank_lines_is_no_text(qtbot, tab, workspace, queues, setting
     CorpusController(tab, context_of(workspace, queues), tab).begin()
     qtbot.waitUntil(lambda: tab.table.rowCount() == 1)
     tab.documents.view.go_to(0)
-    qtbot.waitUntil(lambda: tab.documents.preview.text.toPlainText() == "There is no text in it.")
+    qtbot.waitUntil(lambda: tab.documents.preview.text.toPlainText() == "No text found.")
 
 
 def test_a_text_that_goes_on_behind_its_preview_says_so(qtbot, tab, workspace, queues, settings):
