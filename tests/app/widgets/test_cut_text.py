@@ -86,10 +86,10 @@ def test_a_fact_of_the_plan_that_has_no_room_is_told_whole(qtbot, tip_of):
     card.resize(260, 300)
     card.show()
     card.show_run(RunConfig(), CorpusTotals(8, 1_600_000, 1_610_000))
-    text = "≈ 340 k tokens in a-folder-with-a-long-name"
-    card.values["corpus"].setText(text)
-    card.values["corpus"].setToolTip("8 documents")
-    assert tip_of(card.values["corpus"]) == f"{text}\n\n8 documents"
+    text = "about 12 minutes, if nothing else keeps this machine busy meanwhile"
+    card.values["time"].setText(text)
+    card.values["time"].setToolTip("2,000 steps")
+    assert tip_of(card.values["time"]) == f"{text}\n\n2,000 steps"
 
 
 def test_where_a_title_has_no_room_it_is_told_whole(tip_of):

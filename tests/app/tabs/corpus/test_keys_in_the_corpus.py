@@ -108,7 +108,7 @@ def test_whoever_writes_meanwhile_goes_on_writing(rows, qtbot, controller):
     assert rows.documents.filters.search_box.hasFocus()
 
 
-@pytest.mark.parametrize(("button", "left"), [("RemoveButton", 2), ("LeaveoutButton", 3)])
+@pytest.mark.parametrize(("button", "left"), [("RemoveButton", 2), ("ExcludeButton", 3)])
 def test_the_focus_of_a_button_that_goes_is_in_the_table(rows, qtbot, button, left):
     rows.documents.view.go_to(1)
     action_button(rows, button).setFocus()
