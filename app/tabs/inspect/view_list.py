@@ -5,8 +5,8 @@ from functools import partial
 from importlib import import_module
 from itertools import groupby
 
-from PySide6.QtCore import QModelIndex, Qt, Signal, Slot
-from PySide6.QtGui import QStandardItem, QStandardItemModel
+from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal, Slot
+from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QListView, QWidget
 
 from app.tabs.inspect.view import InspectView
@@ -16,6 +16,7 @@ from core.inspection.view_kinds import ViewKind
 
 WIDTH_PX = 150
 NAME_ROLE = Qt.ItemDataRole.UserRole
+ROOT = QModelIndex()
 CLASSES = {  # in the order of the list
     "tokens": "tokens.tokens_view.TokensView",
     "embedding": "states.embedding_view.EmbeddingView",
@@ -49,13 +50,7 @@ class ViewList(QListView):
         self.setFixedWidth(WIDTH_PX)
         self.setEditTriggers(QListView.EditTrigger.NoEditTriggers)
         set_role(self, "plain")
-        self._rows = QStandardItemModel(self)
-        for group, members in groupby(kinds, key=lambda kind: kind.group):
-            self._rows.appendRow(_head(group))
-            for kind in members:
-                row = QStandardItem(kind.title)
-                row.setData(kind.name, NAME_ROLE)
-                self._rows.appendRow(row)
+        self._rows = _Rows(kinds, self)
         self.setModel(self._rows)
         self.choose(kinds[0].name)
         self.selectionModel().currentChanged.connect(self._report)
@@ -67,21 +62,43 @@ class ViewList(QListView):
 
     def choose(self, name: str) -> None:
         """Bring a view's row to the front."""
-        self.setCurrentIndex(self._rows.match(self._rows.index(0, 0), NAME_ROLE, name)[0])
+        self.setCurrentIndex(self._rows.place_of(name))
 
     @Slot(QModelIndex, QModelIndex)
     def _report(self, now: QModelIndex, _before: QModelIndex) -> None:
         self.chosen.emit(now.data(NAME_ROLE))
 
 
-def _head(text: str) -> QStandardItem:
-    """Neither the keyboard nor the mouse comes to it."""
-    head = QStandardItem(text)
-    head.setFlags(Qt.ItemFlag.NoItemFlags)
-    font = head.font()
-    font.setBold(True)
-    head.setFont(font)
-    return head
+class _Rows(QAbstractListModel):
+    """Heads and views, as they stand. Neither the keyboard nor the mouse comes to a head."""
+
+    def __init__(self, kinds: Sequence[ViewKind], parent: QObject) -> None:
+        super().__init__(parent)
+        self._rows: list[tuple[str, str | None]] = []  # title, and the name of a view or None
+        for group, members in groupby(kinds, key=lambda kind: kind.group):
+            self._rows += [(group, None), *((kind.title, kind.name) for kind in members)]
+        self._head_font = QFont()
+        self._head_font.setBold(True)
+
+    def place_of(self, name: str) -> QModelIndex:
+        """Where the view with this name stands."""
+        return self.index([view for _, view in self._rows].index(name), 0)
+
+    def rowCount(self, parent: QModelIndex | QPersistentModelIndex = ROOT) -> int:
+        return 0 if parent.isValid() else len(self._rows)
+
+    def data(
+        self, index: QModelIndex | QPersistentModelIndex, role: int = Qt.ItemDataRole.DisplayRole
+    ) -> object:
+        title, name = self._rows[index.row()]
+        if role == Qt.ItemDataRole.DisplayRole:
+            return title
+        if role == Qt.ItemDataRole.FontRole and name is None:
+            return self._head_font
+        return name if role == NAME_ROLE else None
+
+    def flags(self, index: QModelIndex | QPersistentModelIndex) -> Qt.ItemFlag:
+        return Qt.ItemFlag.NoItemFlags if self._rows[index.row()][1] is None else super().flags(index)
 
 
 def _made(place: str) -> InspectView:
