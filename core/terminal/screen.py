@@ -239,7 +239,7 @@ class Screen:
             text = terminal_text(text, self._console.file, kept)
             self._console.print(Text(text))  # a Text, so that nobody's file name is read as markup
         else:
-            print(text, file=self._console.file)  # rich would take some control characters out
+            print(text, file=self._console.file, flush=True)  # rich would take some control characters out
 
     def _show_progress(self, event: Progress) -> None:
         done, total = event.amounts
