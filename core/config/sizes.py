@@ -37,7 +37,7 @@ CHOICES = {  # for an ordinary computer, by preset, the smallest first
     ),
     "mini": SizeChoice(
         "Capable",
-        "In ten minutes it reached 1.00 bits per byte of unread Python code, where Balanced reached 1.09.",
+        "In ten minutes a model of this shape reached 1.00 bits per byte of unread Python code, where Balanced reached 1.09.",
     ),
 }
 CHARACTERS = 100  # about as many as a text in English has

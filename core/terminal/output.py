@@ -19,7 +19,7 @@ def terminal_text(text: str, stream: IO[str], kept: str = RUNNING_TEXT) -> str:
 
 def print_text(text: str, end: str = "\n") -> None:
     """Print a text that may have lines of its own."""
-    print(terminal_text(text, sys.stdout), end=end, flush=True)
+    print(terminal_text(text, sys.stdout), end=end)
 
 
 def print_to_stderr(line: str) -> None:

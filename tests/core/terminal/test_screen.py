@@ -1,5 +1,6 @@
 """What a terminal shows of a stream, and how Ctrl+C asks it to end."""
 
+import io
 import json
 import signal
 import sys
@@ -207,6 +208,19 @@ def test_a_file_that_went_well_needs_no_line(capsys):
     went_well = next(event for event in EVENTS if isinstance(event, FileImported))
     follow(stream_of(went_well), as_json=False)
     assert capsys.readouterr().out == ""
+
+
+def test_a_line_is_in_the_pipe_before_the_next_event(monkeypatch):
+    pipe = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(io.BufferedWriter(pipe), encoding="utf-8"))
+    read = []
+
+    def open_stream(stop):
+        yield next(event for event in EVENTS if isinstance(event, ServerStarted))
+        read.append(pipe.getvalue())
+
+    follow(open_stream, as_json=False)
+    assert b"http://127.0.0.1:8000/v1" in read[0]
 
 
 def test_json_is_one_object_per_event_and_line(capsys):
