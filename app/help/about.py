@@ -5,12 +5,13 @@ from pathlib import Path
 
 from PySide6.QtCore import Qt, QUrl, Slot, qVersion
 from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import QDialog, QDialogButtonBox, QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QDialogButtonBox, QWidget
 
 from app.help.report import LOG_NAME, PACKAGE, licence, project_page, version
 from app.settings import APPLICATION
 from app.widgets.controls.small import named_button
 from app.widgets.label import Label
+from app.widgets.layout import STRETCH, column, row
 from app.widgets.picture import Picture
 from app.widgets.theme import HUGE, LARGE, MEDIUM, SMALL, TINY, set_role
 
@@ -42,8 +43,7 @@ class AboutDialog(QDialog):
         self._lay_out()
 
     def _lay_out(self) -> None:
-        words = QVBoxLayout()
-        words.setSpacing(TINY)
+        said = []
         for text, role in (
             (f"{APPLICATION} {version(PACKAGE)}", "title"),
             ("From your own documents to your own language model. Everything happens on this computer.", ""),
@@ -54,29 +54,15 @@ class AboutDialog(QDialog):
             label = Label(text, wordWrap=True)
             label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
             set_role(label, role)
-            words.addWidget(label)
-        words.addSpacing(SMALL)
-        words.addLayout(self._places())
-        top = QHBoxLayout()
-        top.setSpacing(LARGE)
-        top.addWidget(Picture("app", "accent", _PICTURE_PX), alignment=Qt.AlignmentFlag.AlignTop)
-        top.addLayout(words, stretch=1)
+            said.append(label)
+        places = row(self.folder_button, self.log_button, self.page_button, STRETCH, spacing=MEDIUM)
+        words = column(*said, SMALL, places, spacing=TINY)
+        picture = Picture("app", "accent", _PICTURE_PX), Qt.AlignmentFlag.AlignTop
+        top = row(picture, (words, 1), spacing=LARGE)
         close = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
         close.rejected.connect(self.reject)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(HUGE, HUGE, HUGE, LARGE)
-        layout.setSpacing(LARGE)
-        layout.addLayout(top)
-        layout.addWidget(close)
+        column(top, close, of=self, margins=(HUGE, HUGE, HUGE, LARGE), spacing=LARGE)
         self.setMinimumWidth(_WIDTH_PX)
-
-    def _places(self) -> QHBoxLayout:
-        row = QHBoxLayout()
-        row.setSpacing(MEDIUM)
-        for button in (self.folder_button, self.log_button, self.page_button):
-            row.addWidget(button)
-        row.addStretch()
-        return row
 
     @Slot()
     def _open_folder(self) -> None:

@@ -2,12 +2,13 @@
 
 from PySide6.QtCore import QByteArray, QEvent, QSize, QUrl, Slot
 from PySide6.QtGui import QTextDocument
-from PySide6.QtWidgets import QDialog, QHBoxLayout, QPushButton, QTextBrowser, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QPushButton, QTextBrowser, QWidget
 
 from app.settings import APPLICATION
 from app.widgets.controls.small import named_button
 from app.widgets.geometry import bounded
-from app.widgets.theme import LARGE, MEDIUM, SMALL, colours, set_role
+from app.widgets.layout import STRETCH, column, row
+from app.widgets.theme import LARGE, MEDIUM, colours, set_role
 from core.system.packaged import FROM_SOURCE, program
 from core.system.resources import resource
 
@@ -65,17 +66,8 @@ class HelpWindow(QDialog):
 
     def _lay_out(self) -> None:
         self.resize(FIRST_SIZE_PX)
-        row = QHBoxLayout()
-        row.setSpacing(SMALL)
-        for button in (self.back_button, self.forward_button, self.contents_button):
-            row.addWidget(button)
-        row.addStretch()
-        row.addWidget(self.close_button)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(MEDIUM, MEDIUM, MEDIUM, MEDIUM)
-        layout.setSpacing(SMALL)
-        layout.addLayout(row)
-        layout.addWidget(self.pages)
+        buttons = row(self.back_button, self.forward_button, self.contents_button, STRETCH, self.close_button)
+        column(buttons, self.pages, of=self, margins=MEDIUM)
 
     def _connect(self) -> None:
         for button, can, go in (

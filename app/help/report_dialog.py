@@ -2,14 +2,15 @@
 
 from PySide6.QtCore import QSize, Qt, Slot
 from PySide6.QtGui import QFontDatabase, QGuiApplication
-from PySide6.QtWidgets import QDialog, QDialogButtonBox, QPlainTextEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QDialogButtonBox, QPlainTextEdit, QWidget
 
 from app.help.report import project_page
 from app.settings import APPLICATION
 from app.widgets.controls.small import named_button
 from app.widgets.geometry import bounded
 from app.widgets.label import Label
-from app.widgets.theme import LARGE, SMALL, set_role
+from app.widgets.layout import column
+from app.widgets.theme import LARGE, set_role
 
 FIRST_SIZE_PX = QSize(640, 520)
 WHAT = (
@@ -56,14 +57,8 @@ class ReportDialog(QDialog):
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
         buttons.addButton(self.copy_button, QDialogButtonBox.ButtonRole.ActionRole)
         buttons.rejected.connect(self.reject)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(LARGE, LARGE, LARGE, LARGE)
-        layout.setSpacing(SMALL)
-        layout.addWidget(Label(WHAT, wordWrap=True))
-        layout.addWidget(self.report, stretch=1)
-        layout.addWidget(Label(where_to_send(), wordWrap=True))
-        layout.addWidget(self.copied)
-        layout.addWidget(buttons)
+        what, where = Label(WHAT, wordWrap=True), Label(where_to_send(), wordWrap=True)
+        column(what, (self.report, 1), where, self.copied, buttons, of=self, margins=LARGE)
         self.resize(bounded(self, FIRST_SIZE_PX))
 
     @Slot()

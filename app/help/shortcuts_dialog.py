@@ -4,11 +4,12 @@ from collections.abc import Iterable
 from html import escape
 
 from PySide6.QtCore import QSize
-from PySide6.QtWidgets import QDialog, QDialogButtonBox, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QDialogButtonBox, QWidget
 
 from app.help.help_window import HelpPages
 from app.widgets.geometry import bounded
 from app.widgets.keys import Keys
+from app.widgets.layout import column
 from app.widgets.theme import MEDIUM
 
 FIRST_SIZE_PX = QSize(560, 600)
@@ -26,10 +27,7 @@ class ShortcutsDialog(QDialog):
         self.page.setAccessibleName("Keyboard shortcuts")
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
         buttons.rejected.connect(self.reject)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(MEDIUM, MEDIUM, MEDIUM, MEDIUM)
-        layout.addWidget(self.page)
-        layout.addWidget(buttons)
+        column(self.page, buttons, of=self, margins=MEDIUM)
         self.resize(FIRST_SIZE_PX)
 
     def show_keys(self, groups: Iterable[tuple[str, Keys]]) -> None:

@@ -8,18 +8,17 @@ from PySide6.QtGui import QAccessible, QAccessibleEvent, QAction
 from PySide6.QtWidgets import (
     QApplication,
     QFrame,
-    QHBoxLayout,
     QLayout,
     QPushButton,
     QSizePolicy,
     QToolButton,
-    QVBoxLayout,
     QWidget,
 )
 
 from app.widgets.controls.small import application
 from app.widgets.icons import give_icon
 from app.widgets.label import Label
+from app.widgets.layout import column, row
 from app.widgets.picture import Picture
 from app.widgets.theme import MEDIUM, SMALL, set_role
 
@@ -51,8 +50,7 @@ class Banner(QFrame):
         self._close.setAccessibleName("Close this message")
         give_icon(self._close, "close")
         self._close.clicked.connect(self.hide)
-        self._buttons = QHBoxLayout()
-        self._buttons.setSpacing(SMALL)
+        self._buttons = row()
         self._buttons.setAlignment(Qt.AlignmentFlag.AlignRight)
         self._lay_out()
         self._had_focus: QWidget | None = None  # before the keyboard came into the banner
@@ -107,16 +105,9 @@ class Banner(QFrame):
         self.setTabOrder(self._label, self._close)
 
     def _lay_out(self) -> None:
-        words = QHBoxLayout()
-        words.setSpacing(MEDIUM)
-        words.addWidget(self._picture, alignment=Qt.AlignmentFlag.AlignTop)
-        words.addWidget(self._label, stretch=1)
-        words.addWidget(self._close, alignment=Qt.AlignmentFlag.AlignTop)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(MEDIUM, SMALL, SMALL, SMALL)
-        layout.setSpacing(SMALL)
-        layout.addLayout(words)
-        layout.addLayout(self._buttons)
+        top = Qt.AlignmentFlag.AlignTop
+        words = row((self._picture, top), (self._label, 1), (self._close, top), spacing=MEDIUM)
+        column(words, self._buttons, of=self, margins=(MEDIUM, SMALL, SMALL, SMALL))
 
     def _show(self, kind: str, text: str) -> None:
         while answer := self._buttons.takeAt(0):
@@ -143,12 +134,8 @@ class BannerStack(QWidget):
         """`over` are parts of the page whose corner, one at the right, takes the banners; the first that can be seen does."""
         super().__init__(page)
         self._page, self._over, self._corner = page, list(over), corner
-        self._column = layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(SMALL)
-        layout.setSizeConstraint(QLayout.SizeConstraint.SetNoConstraint)
-        for banner in banners:
-            layout.addWidget(banner)
+        self._column = column(*banners, of=self)
+        self._column.setSizeConstraint(QLayout.SizeConstraint.SetNoConstraint)
         for part in self._over:
             part.installEventFilter(self)
 

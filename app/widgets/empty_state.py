@@ -2,12 +2,13 @@
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QPushButton, QSizePolicy, QWidget
 
 from app.widgets.icons import give_icon
 from app.widgets.label import Label
+from app.widgets.layout import STRETCH, column, row
 from app.widgets.picture import Picture
-from app.widgets.theme import HUGE, LARGE, MEDIUM, SMALL, set_role
+from app.widgets.theme import HUGE, LARGE, MEDIUM, set_role
 
 _PICTURE_PX = 40
 _CARD_WIDTH_PX = 300
@@ -22,17 +23,9 @@ class EmptyState(QWidget):
         set_role(heading, "title")
         sentence = Label(text, alignment=Qt.AlignmentFlag.AlignCenter, wordWrap=True)
         set_role(sentence, "muted")
-        self._cards = QHBoxLayout()
-        self._cards.setSpacing(HUGE)
+        self._cards = row(spacing=HUGE)
         self._cards.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        layout = QVBoxLayout(self)
-        layout.setSpacing(SMALL)
-        layout.addStretch(2)
-        layout.addWidget(heading)
-        layout.addWidget(sentence)
-        layout.addSpacing(HUGE)
-        layout.addLayout(self._cards)
-        layout.addStretch(3)
+        column((STRETCH, 2), heading, sentence, HUGE, self._cards, (STRETCH, 3), of=self, margins=MEDIUM)
 
     def add_card(self, card: "Card") -> None:
         self._cards.addWidget(card)
@@ -51,14 +44,8 @@ class Card(QFrame):
         set_role(heading, "subtitle")
         sentence = Label(text, wordWrap=True, alignment=Qt.AlignmentFlag.AlignHCenter)
         set_role(sentence, "muted")
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(HUGE, HUGE, HUGE, HUGE)
-        layout.setSpacing(MEDIUM)
-        for widget in (Picture(picture, "accent", _PICTURE_PX), heading, sentence):
-            layout.addWidget(widget)
-        layout.addStretch()
-        layout.addSpacing(LARGE - MEDIUM)
-        layout.addWidget(button)
+        words = Picture(picture, "accent", _PICTURE_PX), heading, sentence
+        column(*words, STRETCH, LARGE - MEDIUM, button, of=self, margins=HUGE, spacing=MEDIUM)
 
 
 class EnterButton(QPushButton):

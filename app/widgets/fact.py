@@ -1,9 +1,10 @@
 """A named value: what it is in small letters, and the value below."""
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from app.widgets.label import Label
+from app.widgets.layout import column
 from app.widgets.theme import set_role
 
 
@@ -18,11 +19,7 @@ class Fact(QWidget):
         self.value = Label(objectName=name)
         self.value.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.value.setAccessibleName(title)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(0)
-        layout.addWidget(caption)
-        layout.addWidget(self.value)
+        column(caption, self.value, of=self, spacing=0)
 
     def show_text(self, text: str) -> None:
         self.value.setText(text)

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QCheckBox, QDialog, QDialogButtonBox, QLineEdit, Q
 
 from app.widgets.controls.small import scrolled
 from app.widgets.label import Label, without_mnemonic
+from app.widgets.layout import STRETCH, Part, boxed, column
 from app.widgets.theme import LARGE, MEDIUM, SMALL, TINY, set_role
 from core.documents.text_fields import TextField
 from core.events.document_state import DocumentState
@@ -42,13 +43,9 @@ class PasswordDialog(QDialog):
         self.edit.setToolTip("Used for this reading only, and never kept")
         self.edit.textChanged.connect(self._allow)
         self.buttons = _buttons(self, "Read")
-        layout = _column(self)
         self.question.setBuddy(self.edit)
-        layout.addWidget(self.question)
-        layout.addWidget(self.edit)
-        layout.addWidget(self.answer)
-        layout.addWidget(_muted("It is used for this reading only, and never kept."))
-        layout.addWidget(self.buttons)
+        note = _muted("It is used for this reading only, and never kept.")
+        _column(self, self.question, self.edit, self.answer, note, self.buttons)
         self._ask()
 
     @Slot()
@@ -116,11 +113,9 @@ class FieldsDialog(QDialog):
         self._names = [field.name for field in fields]
         self.boxes = [_field_box(field) for field in fields]
         self.buttons = _buttons(self, "Read")
-        layout = _column(self)
         others = f" They hold for all {counted(len(paths), 'chosen file')}." if len(paths) > 1 else ""
-        layout.addWidget(_muted(f"The ticked fields become the document's text, in this order.{others}"))
-        layout.addWidget(scrolled(self._list(fields)), stretch=1)
-        layout.addWidget(self.buttons)
+        note = _muted(f"The ticked fields become the document's text, in this order.{others}")
+        _column(self, note, (scrolled(self._list(fields)), 1), self.buttons)
         self.resize(_WIDTH_PX, 420)
         self.accepted.connect(self._give)
         for box in self.boxes:
@@ -128,16 +123,8 @@ class FieldsDialog(QDialog):
         self._allow()
 
     def _list(self, fields: Sequence[TextField]) -> QWidget:
-        panel = QWidget()
-        column = QVBoxLayout(panel)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(TINY)
-        for box, field in zip(self.boxes, fields, strict=True):
-            column.addWidget(box)
-            column.addWidget(_muted(_example(field)))
-            column.addSpacing(SMALL)
-        column.addStretch()
-        return panel
+        rows = zip(self.boxes, (_muted(_example(field)) for field in fields), strict=True)
+        return boxed(column(*(part for row in rows for part in (*row, SMALL)), STRETCH, spacing=TINY))
 
     @Slot()
     def _allow(self) -> None:
@@ -177,12 +164,9 @@ def _muted(text: str) -> Label:
     return label
 
 
-def _column(dialog: QDialog) -> QVBoxLayout:
+def _column(dialog: QDialog, *parts: Part) -> QVBoxLayout:
     dialog.setMinimumWidth(_WIDTH_PX)
-    layout = QVBoxLayout(dialog)
-    layout.setContentsMargins(LARGE, LARGE, LARGE, LARGE)
-    layout.setSpacing(MEDIUM)
-    return layout
+    return column(*parts, of=dialog, margins=LARGE, spacing=MEDIUM)
 
 
 def _buttons(dialog: QDialog, accept: str) -> QDialogButtonBox:

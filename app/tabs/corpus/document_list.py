@@ -10,7 +10,6 @@ from PySide6.QtCore import (
 )
 from PySide6.QtWidgets import (
     QLineEdit,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -20,7 +19,8 @@ from app.tabs.corpus.filters import ALL, LAST_IMPORT, FilterRow, NoMatches, Stat
 from app.tabs.corpus.preview import PreviewCard
 from app.tabs.corpus.row_actions import ActionRow, RowActions
 from app.widgets.controls.splitter import Splitter
-from app.widgets.theme import MEDIUM, SMALL
+from app.widgets.layout import column
+from app.widgets.theme import MEDIUM
 from core.corpus.search_index import SearchHit
 from core.events.document_state import WITH_TEXT
 from core.events.documents import FileImported
@@ -201,11 +201,5 @@ class DocumentList(Splitter):
 
     def _left_side(self) -> QWidget:
         side = QWidget()
-        column = QVBoxLayout(side)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(SMALL)
-        column.addWidget(self.filters)
-        column.addWidget(self.chips)
-        column.addWidget(self.view, stretch=1)
-        column.addWidget(self.action_row)
+        column(self.filters, self.chips, (self.view, 1), self.action_row, of=side)
         return side

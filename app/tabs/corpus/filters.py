@@ -7,12 +7,10 @@ from PySide6.QtGui import QColor, QFontMetrics, QKeySequence, QResizeEvent, QSho
 from PySide6.QtWidgets import (
     QAbstractScrollArea,
     QButtonGroup,
-    QHBoxLayout,
     QLineEdit,
     QPushButton,
     QSizePolicy,
     QToolButton,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -22,7 +20,8 @@ from app.tabs.corpus.tag_box import TagBox
 from app.widgets.flow_layout import FlowLayout
 from app.widgets.icons import icon
 from app.widgets.label import Label
-from app.widgets.theme import HUGE, SMALL, TINY, colours, set_role
+from app.widgets.layout import STRETCH, column, row
+from app.widgets.theme import HUGE, MEDIUM, SMALL, TINY, colours, set_role
 from core.events.document_state import UNFINISHED
 from core.wording import counted, listed, noun_for
 
@@ -65,12 +64,7 @@ class FilterRow(QWidget):
         self._draw()
         self.filter_box.textChanged.connect(self.name_changed)
         self.search_box.textChanged.connect(self.search_changed)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(SMALL)
-        row.addWidget(self.filter_box, stretch=2)
-        row.addWidget(self.search_box, stretch=3)
-        row.addWidget(self.tag_box)
+        row((self.filter_box, 2), (self.search_box, 3), self.tag_box, of=self)
         self._key(QKeySequence(QKeySequence.StandardKey.Find), self.filter_box, "Filter by name")
         self._key(QKeySequence("Ctrl+Shift+F"), self.search_box, "Search in texts")
 
@@ -243,14 +237,8 @@ class NoMatches(QWidget):
         )
         set_role(self.detail, "muted")
         self.button = QPushButton(objectName="clearFiltersButton")
-        layout = QVBoxLayout(self)
-        layout.setSpacing(SMALL)
-        layout.addStretch()
-        layout.addWidget(self.title)
-        layout.addWidget(self.detail)
-        layout.addSpacing(SMALL)
-        layout.addWidget(self.button, alignment=Qt.AlignmentFlag.AlignHCenter)
-        layout.addStretch()
+        button = self.button, Qt.AlignmentFlag.AlignHCenter
+        column(STRETCH, self.title, self.detail, SMALL, button, STRETCH, of=self, margins=MEDIUM)
         table.viewport().installEventFilter(self)
         self.hide()
 

@@ -211,17 +211,8 @@ class ImportOptionsDialog(QDialog):
             "Show or hide how large a file may be, and how long reading it may take",
         )
         self.limits.button.toggled.connect(self._fold)
-        self._column = column(
-            hint,
-            rows_of(first),
-            self.problem,
-            self.limits,
-            STRETCH,
-            self.buttons,
-            of=self,
-            margins=LARGE,
-            spacing=MEDIUM,
-        )
+        parts = hint, rows_of(first), self.problem, self.limits, STRETCH, self.buttons
+        self._column = column(*parts, of=self, margins=LARGE, spacing=MEDIUM)
 
 
 def read_config(stored: str) -> ImportConfig:

@@ -3,13 +3,14 @@
 import time
 from collections.abc import Callable, Sequence
 
-from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QProgressBar, QVBoxLayout, QWidget
+from PySide6.QtCore import Signal, Slot
+from PySide6.QtWidgets import QFrame, QProgressBar, QWidget
 
 from app.widgets.controls.elided_label import ElidedLabel
 from app.widgets.controls.small import named_button
 from app.widgets.icons import give_icon
-from app.widgets.theme import SMALL, TINY
+from app.widgets.layout import column, row
+from app.widgets.theme import TINY
 from core.events.base import Notice
 from core.events.document_state import WITH_TEXT
 from core.events.documents import (
@@ -179,17 +180,8 @@ class ProgressStrip(QFrame):
             "&Cancel", "cancelImportButton", "close", "Stop reading. What was read stays."
         )
         self.cancel_button.clicked.connect(self._cancel)
-        words = QVBoxLayout()
-        words.setSpacing(TINY)
-        words.addWidget(self.label)
-        words.addWidget(self.bar)
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(SMALL)
-        layout.addLayout(words, stretch=1)
-        layout.addSpacing(TINY)
-        layout.addWidget(self.pause_button, alignment=Qt.AlignmentFlag.AlignVCenter)
-        layout.addWidget(self.cancel_button, alignment=Qt.AlignmentFlag.AlignVCenter)
+        words = column(self.label, self.bar, spacing=TINY)
+        row((words, 1), TINY, self.pause_button, self.cancel_button, of=self)
 
     def show_begun(self, waiting: int) -> None:
         """Count anew; `waiting` imports stand behind this one."""

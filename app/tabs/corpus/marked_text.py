@@ -6,10 +6,11 @@ from itertools import accumulate, pairwise
 
 from PySide6.QtCore import QEvent, Qt, Signal, Slot
 from PySide6.QtGui import QColor, QKeySequence, QResizeEvent, QShortcut, QTextCharFormat, QTextCursor
-from PySide6.QtWidgets import QHBoxLayout, QPlainTextEdit, QTextEdit, QToolButton, QWidget
+from PySide6.QtWidgets import QPlainTextEdit, QTextEdit, QToolButton, QWidget
 
 from app.widgets.icons import give_icon
 from app.widgets.label import Label
+from app.widgets.layout import row
 from app.widgets.text_look import match_look
 from app.widgets.theme import TINY, colours, set_role
 from core.tasks.corpus.look_at_library import PreviewText
@@ -152,11 +153,7 @@ class HitStepper(QWidget):
         QShortcut(QKeySequence("Shift+F3"), self, whatsThis="Previous hit in the preview").activated.connect(
             self._step_back
         )
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(TINY)
-        for widget in (self.label, self.back, self.on):
-            layout.addWidget(widget)
+        row(self.label, self.back, self.on, of=self, spacing=TINY)
         self.hide()
 
     def show_hit(self, hit: int, hits: int) -> None:

@@ -7,9 +7,7 @@ from PySide6.QtGui import QFont, QResizeEvent
 from PySide6.QtWidgets import (
     QButtonGroup,
     QFrame,
-    QHBoxLayout,
     QToolButton,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -18,7 +16,8 @@ from app.tabs.corpus.columns import has_text, kind_title, note, pages
 from app.tabs.corpus.marked_text import HitStepper, MarkedText
 from app.widgets.controls.splitter import Splitter
 from app.widgets.label import Label
-from app.widgets.theme import MEDIUM, SMALL, TINY, mono_font, set_role
+from app.widgets.layout import STRETCH, boxed, column, row
+from app.widgets.theme import MEDIUM, TINY, mono_font, set_role
 from core.corpus.rows import DocumentRow
 from core.documents.document import PageConfidence
 from core.documents.kinds import kind_named
@@ -188,11 +187,7 @@ class PreviewCard(QFrame):
         """The text under its name, which is shown where both texts are."""
         set_role(self._captions[title], "muted")
         box = QWidget()
-        column = QVBoxLayout(box)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(TINY)
-        column.addWidget(self._captions[title])
-        column.addWidget(edit)
+        column(self._captions[title], edit, of=box, spacing=TINY)
         return box
 
     def _name_texts(self) -> None:
@@ -204,40 +199,21 @@ class PreviewCard(QFrame):
         self.as_read.setToolTip("The text as it was read from the file")
 
     def _make_bar(self) -> QWidget:
-        bar = QWidget()
-        row = QHBoxLayout(bar)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(TINY)
         for side, tip in SIDES.items():
             button = QToolButton(
                 text=side, checkable=True, toolTip=tip, objectName=f"{side.replace(' ', '')}Side"
             )
             set_role(button, "filter")
             self._sides.addButton(button)
-            row.addWidget(button)
         self._sides.buttonClicked.connect(self._show_side)
-        row.addStretch()
-        row.addWidget(self.cleaning)
-        return bar
+        return boxed(row(*self._sides.buttons(), STRETCH, self.cleaning, spacing=TINY))
 
     def _lay_out(self, bar: QWidget) -> None:
         for box in self._boxes.values():
             self._texts.addWidget(box)
         self._texts.setHandleWidth(MEDIUM)
-        below = QHBoxLayout()
-        below.setSpacing(SMALL)
-        below.addWidget(self.difference, stretch=1)
-        below.addWidget(self.stepper)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(MEDIUM, MEDIUM, MEDIUM, MEDIUM)
-        layout.setSpacing(TINY)
-        for widget in (self.name, self.facts, self.pages):
-            layout.addWidget(widget)
-        layout.addSpacing(TINY)
-        layout.addWidget(bar)
-        layout.addLayout(below)
-        layout.addSpacing(TINY)
-        layout.addWidget(self._texts, stretch=1)
+        about = (self.name, self.facts, self.pages, TINY, bar, row((self.difference, 1), self.stepper), TINY)
+        column(*about, (self._texts, 1), of=self, margins=MEDIUM, spacing=TINY)
 
 
 def facts(row: DocumentRow) -> str:

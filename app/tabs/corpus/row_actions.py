@@ -4,13 +4,14 @@ from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QAction, QGuiApplication, QKeySequence, QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QMenu, QToolButton, QWidget
+from PySide6.QtWidgets import QMenu, QToolButton, QWidget
 
 from app.tabs.corpus.columns import has_text
 from app.tabs.corpus.rows import Summary
 from app.widgets.controls.small import application
 from app.widgets.icons import give_icon
 from app.widgets.label import Label
+from app.widgets.layout import STRETCH, row
 from app.widgets.theme import HUGE, LARGE, TINY, set_role
 from core.corpus.rows import DocumentRow
 from core.documents.kinds import kind_named
@@ -225,11 +226,7 @@ class ActionRow(QWidget):
         self._buttons = [
             self.near_button, self._tag_button, *(_ActionButton(action) for action in actions.buttons()),
         ]  # fmt: skip
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(TINY)
-        layout.addWidget(self.count_label)
-        layout.addStretch()
+        layout = row(self.count_label, STRETCH, of=self, spacing=TINY)
         for button in self._buttons:
             button.setToolButtonStyle(_ICON if button is self._tag_button else _WITH_TEXT)
             button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFileDialog, QStackedWidget, QWidget
 
 from app.tab import Tab
 from app.tabs.corpus.dialogs import FieldsDialog, PasswordDialog
@@ -16,7 +16,8 @@ from app.tabs.corpus.tags_dialog import TagsDialog
 from app.tabs.corpus.tool_row import FirstStart, ToolRow
 from app.widgets.banner import Banner, BannerStack
 from app.widgets.drop_area import DropArea
-from app.widgets.theme import HUGE, LARGE, SMALL
+from app.widgets.layout import column, row
+from app.widgets.theme import HUGE, LARGE
 from core.config.corpus import ImportConfig
 from core.corpus.rows import DocumentRow
 from core.documents.text_fields import TextField
@@ -161,16 +162,8 @@ class CorpusTab(DropArea, Tab):
     def _lay_out(self) -> None:
         self._pages.addWidget(self.first_start)
         self._pages.addWidget(self.documents)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(HUGE, LARGE, HUGE, LARGE)
-        layout.setSpacing(SMALL)
-        overview = QHBoxLayout()
-        overview.setSpacing(LARGE)
-        overview.addWidget(self.chart, stretch=1)  # the higher of the two, so the row keeps its height
-        overview.addWidget(self.strip, stretch=1)
-        layout.addWidget(self.tools)
-        layout.addLayout(overview)
-        layout.addWidget(self._pages, stretch=1)
+        overview = row((self.chart, 1), (self.strip, 1), spacing=LARGE)  # as high as the chart, always
+        column(self.tools, overview, (self._pages, 1), of=self, margins=(HUGE, LARGE, HUGE, LARGE))
         self.strip.hide()
         BannerStack(
             self,

@@ -9,16 +9,15 @@ from PySide6.QtWidgets import (
     QCompleter,
     QDialog,
     QDialogButtonBox,
-    QHBoxLayout,
     QLineEdit,
     QPushButton,
-    QVBoxLayout,
     QWidget,
 )
 
 from app.widgets.controls.check_list import CHECKED, UNCHECKED, CheckList, CheckRow, check_view
 from app.widgets.label import Label
-from app.widgets.theme import LARGE, MEDIUM, SMALL, set_role
+from app.widgets.layout import column, row
+from app.widgets.theme import LARGE, MEDIUM, set_role
 from core.config.tag import SEPARATOR, tag_key, tag_name
 from core.corpus.rows import DocumentRow
 from core.wording import counted, number
@@ -129,17 +128,8 @@ class TagsDialog(QDialog):
             self.buttons.button(standard).setToolTip(tip)
         self.buttons.accepted.connect(self.accept)
         self.buttons.rejected.connect(self.reject)
-        line = QHBoxLayout()
-        line.setSpacing(SMALL)
-        line.addWidget(self.edit, stretch=1)
-        line.addWidget(self.add_button)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(LARGE, LARGE, LARGE, LARGE)
-        layout.setSpacing(MEDIUM)
-        layout.addLayout(line)
-        layout.addWidget(self.problem)
-        layout.addWidget(self.view, stretch=1)
-        layout.addWidget(self.buttons)
+        parts = row((self.edit, 1), self.add_button), self.problem, (self.view, 1), self.buttons
+        column(*parts, of=self, margins=LARGE, spacing=MEDIUM)
         self.resize(*SIZE_PX)
 
 

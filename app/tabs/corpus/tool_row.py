@@ -4,7 +4,7 @@ from pathlib import Path
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QHBoxLayout, QMenu, QPushButton, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QMenu, QPushButton, QToolButton, QWidget
 
 from app.tabs.corpus.import_options import ImportOptions
 from app.tabs.corpus.rows import Summary
@@ -12,7 +12,8 @@ from app.widgets.controls.elided_label import ElidedLabel
 from app.widgets.empty_state import Card, EmptyState, card_button
 from app.widgets.icons import give_icon
 from app.widgets.label import Label, without_mnemonic
-from app.widgets.theme import SMALL, set_role
+from app.widgets.layout import column, row
+from app.widgets.theme import set_role
 from core.wording import counted
 
 CHARACTERS_PER_TOKEN = 4  # a common figure for English text and a vocabulary of some thousands
@@ -88,18 +89,8 @@ class ToolRow(QWidget):
         title = Label("Corpus")
         set_role(title, "title")
         set_role(self.totals, "muted")
-        words = QVBoxLayout()
-        words.setSpacing(0)
-        words.addWidget(title)
-        words.addWidget(self.totals)
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(SMALL)
-        layout.addLayout(words, stretch=1)
-        layout.addWidget(self.watch_chip)
-        layout.addWidget(self.options)
-        layout.addWidget(self.sample_button)
-        layout.addWidget(self.add_button)
+        words = column(title, self.totals, spacing=0)
+        row((words, 1), self.watch_chip, self.options, self.sample_button, self.add_button, of=self)
 
 
 def short_path(folder: Path) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from app.tab import Tab
 from app.tabs.train.form.form_column import ChangesNote, FormColumn
@@ -25,6 +25,7 @@ from app.tabs.train.runs.run_chooser import RunChooser
 from app.tabs.train.tokenizer.tokenizer_window import TokenizerWindow
 from app.widgets.banner import Banner, BannerStack
 from app.widgets.controls.splitter import Splitter
+from app.widgets.layout import column
 from app.widgets.theme import HUGE, LARGE, MEDIUM
 from core.config.corpus import CleaningConfig, CorpusConfig
 from core.config.run import RunConfig
@@ -295,10 +296,7 @@ class TrainTab(Tab):
         sizes = [FORM_WIDTH_PX, 3 * FORM_WIDTH_PX]
         split = Splitter("trainSplitter", Qt.Orientation.Horizontal, [form, self.run_column], sizes)
         split.setStretchFactor(1, 1)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(HUGE, LARGE, HUGE, LARGE)
-        layout.setSpacing(MEDIUM)
-        layout.addWidget(split, stretch=1)
+        column((split, 1), of=self, margins=(HUGE, LARGE, HUGE, LARGE), spacing=MEDIUM)
         over: list[QWidget] = [self.curves.loss.view, self.run_column.pages]
         BannerStack(self, [self.unfinished_offer, self.banner, self.remarks], over, Qt.Corner.TopRightCorner)
 

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import Signal, Slot
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QWidget
 
 from app.widgets.controls.elided_box import ElidedBox
 from app.widgets.controls.run_list import RunList
 from app.widgets.label import Label
-from app.widgets.theme import SMALL
+from app.widgets.layout import row
 from core.runs.catalog import RunSummary
 
 
@@ -48,9 +48,7 @@ class CheckpointChoice(QWidget):
         self.run_box.activated.connect(self._open_best)
         self.checkpoint_box = choice_box(names[1], "Checkpoint", f"The state of the run {purpose}")
         self.checkpoint_box.activated.connect(self._open_chosen)
-        self.row = QHBoxLayout(self)
-        self.row.setContentsMargins(0, 0, 0, 0)
-        self.row.setSpacing(SMALL)
+        self.row = row(of=self)
         self.add_box("&Run", self.run_box, 3)
         if only_runs:
             self.checkpoint_box.setParent(self)

@@ -4,12 +4,13 @@ from bisect import bisect_left
 from collections.abc import Sequence
 
 from PySide6.QtCore import QTimer, Signal, Slot
-from PySide6.QtWidgets import QHBoxLayout, QPushButton, QSizePolicy, QWidget
+from PySide6.QtWidgets import QPushButton, QSizePolicy, QWidget
 
 from app.widgets.controls.slider import ClickSlider
 from app.widgets.controls.small import CountBox, named_button
 from app.widgets.icons import give_icon
 from app.widgets.label import Label
+from app.widgets.layout import row
 from app.widgets.theme import SMALL, TINY, set_role
 
 DEFAULT_SPEED, HIGHEST_SPEED = 5, 30  # checkpoints a second
@@ -165,16 +166,8 @@ class CheckpointSlider(QWidget):
     def _lay_out(self) -> None:
         widest = "step 0,000,000 (000 of 000)"
         self.label.setMinimumWidth(self.label.fontMetrics().horizontalAdvance(widest))
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(TINY)
-        for button in (self.previous_button, self.play_button, self.next_button):
-            row.addWidget(button)
-        row.addSpacing(SMALL)
-        row.addWidget(self.slider, stretch=1)
-        row.addSpacing(SMALL)
-        row.addWidget(self.label)
-        row.addWidget(self.speed_box)
+        buttons = self.previous_button, self.play_button, self.next_button
+        row(*buttons, SMALL, (self.slider, 1), SMALL, self.label, self.speed_box, of=self, spacing=TINY)
 
     def _connect(self) -> None:
         self.slider.valueChanged.connect(self._request)

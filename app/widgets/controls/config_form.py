@@ -10,11 +10,12 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from pydantic import ValidationError
 from PySide6.QtCore import QObject, QSignalBlocker, Qt, Signal, Slot
-from PySide6.QtWidgets import QFormLayout, QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFormLayout, QWidget
 
 from app.widgets.controls.editors import editor_for
 from app.widgets.controls.section import Section
 from app.widgets.label import Label
+from app.widgets.layout import STRETCH, boxed, column, label_of, row
 from app.widgets.theme import MEDIUM, SMALL, TINY, set_role
 from core.config.setting import Config, Setting, describe
 from core.errors.base import BadSettingError
@@ -36,20 +37,11 @@ class ConfigForm(QWidget, Generic[ConfigType]):
         self.fields = Fields(model, group, self)
         self.fields.changed.connect(self.changed)
         align(self.fields.all())
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(MEDIUM)
-        layout.addWidget(rows_of(self.fields.some(advanced=False)))
+        parts = [rows_of(self.fields.some(advanced=False))]
         if advanced := self.fields.some(advanced=True):
-            layout.addWidget(
-                Section(
-                    f"{group}Advanced",
-                    "Advanced",
-                    rows_of(advanced),
-                    "Show or hide the settings that few need",
-                )
-            )
-        layout.addStretch()
+            tip = "Show or hide the settings that few need"
+            parts.append(Section(f"{group}Advanced", "Advanced", rows_of(advanced), tip))
+        column(*parts, STRETCH, of=self, spacing=MEDIUM)
 
     def value(self) -> ConfigType:
         """What the form says.
@@ -189,15 +181,13 @@ class Field:
         self.editor.setObjectName(f"{group}.{setting.name}" if group else setting.name)
         self.editor.setToolTip(setting.help)
         self.editor.setAccessibleName(f"{setting.title} ({unit})" if unit else setting.title)
-        self.label = Label(setting.title, buddy=self.editor)
+        self.label = label_of(self.editor, setting.title)
         self.label.setToolTip(setting.help)
-        self.editor.ensurePolished()  # before its height is known
-        self.label.setMinimumHeight(self.editor.sizeHint().height())
         self.unit = Label(unit)
         set_role(self.unit, "muted")
         self.problem = Label(wordWrap=True, visible=False)
         set_role(self.problem, "error")
-        self.row = self._lay_out()
+        self.row = boxed(column(row((self.editor, 1), self.unit), self.problem, spacing=TINY))
 
     def set_fixed(self, reason: str) -> None:
         """Disable the editor for a reason, which its tool tip says; enable it where there is none."""
@@ -216,19 +206,6 @@ class Field:
         self.editor.setProperty("valid", not reason)
         self.editor.style().unpolish(self.editor)  # a style sheet reads properties only when it is polished
         self.editor.style().polish(self.editor)
-
-    def _lay_out(self) -> QWidget:
-        row = QWidget()
-        beside = QHBoxLayout()
-        beside.setSpacing(SMALL)
-        beside.addWidget(self.editor, stretch=1)
-        beside.addWidget(self.unit)
-        below = QVBoxLayout(row)
-        below.setContentsMargins(0, 0, 0, 0)
-        below.setSpacing(TINY)
-        below.addLayout(beside)
-        below.addWidget(self.problem)
-        return row
 
 
 class Row(Protocol):

@@ -1,10 +1,10 @@
 """A part of a form that is folded away until somebody asks for it."""
 
 from PySide6.QtCore import Qt, Slot
-from PySide6.QtWidgets import QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QToolButton, QWidget
 
 from app.widgets.icons import give_icon
-from app.widgets.theme import SMALL
+from app.widgets.layout import column
 
 
 class Section(QWidget):
@@ -21,11 +21,7 @@ class Section(QWidget):
         self.button.setToolTip(tooltip)
         self.button.setAccessibleName(title)
         self.button.toggled.connect(self._fold)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(SMALL)
-        layout.addWidget(self.button)
-        layout.addWidget(content)
+        column(self.button, content, of=self)
         self._fold(False)
 
     @property

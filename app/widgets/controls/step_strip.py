@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import Slot
-from PySide6.QtWidgets import QHBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from app.widgets.label import Label
+from app.widgets.layout import row
 from app.widgets.theme import LARGE, SMALL, set_role
 
 DONE = "✓"
@@ -19,9 +20,7 @@ class StepStrip(QWidget):
         self._titles = tuple(titles)
         self._labels = [Label() for _ in titles]
         self.at_end = False  # whether the last step is shown
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(0, 0, LARGE, SMALL)
-        layout.setSpacing(SMALL)
+        layout = row(of=self, margins=(0, 0, LARGE, SMALL))
         for place, label in enumerate(self._labels):
             if place:
                 arrow = Label("›")

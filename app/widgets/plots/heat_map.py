@@ -8,9 +8,10 @@ from numpy.typing import ArrayLike
 from pyqtgraph.GraphicsScene.mouseEvents import MouseClickEvent
 from PySide6.QtCore import QEvent, QObject, QPointF, QRectF, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QKeyEvent, QPaintEvent
-from PySide6.QtWidgets import QFrame, QGraphicsRectItem, QHBoxLayout, QToolTip, QWidget
+from PySide6.QtWidgets import QFrame, QGraphicsRectItem, QToolTip, QWidget
 
 from app.widgets.focus_ring import draw_focus_ring
+from app.widgets.layout import row
 from app.widgets.plots.colour_bar import ColourBar
 from app.widgets.plots.colour_map import Floats, as_matrix, coloured, number, reduced, scale_of, with_unit
 from app.widgets.plots.label_axis import LabelAxis
@@ -56,11 +57,7 @@ class HeatMap(QFrame):
         self.describe: Describe = self._plain_description
         self.bar = ColourBar()
         self._make_view(title, row_title, column_title)
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(TINY, TINY, TINY, TINY)
-        layout.setSpacing(TINY)
-        layout.addWidget(self.view, stretch=1)
-        layout.addWidget(self.bar)
+        row((self.view, 1), self.bar, of=self, margins=TINY, spacing=TINY)
         self._frame = QTimer(self, singleShot=True, interval=0)
         self._frame.timeout.connect(self._draw_block)
         self._colour()

@@ -10,10 +10,11 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QKeyEvent, QPaintEvent, QResizeEvent, QShowEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QToolButton, QWidget
 
 from app.widgets.focus_ring import draw_focus_ring
 from app.widgets.label import Label
+from app.widgets.layout import column, row
 from app.widgets.plots.curve import Curve, CurveLook, new_curve
 from app.widgets.plots.plot_view import PlotView
 from app.widgets.plots.series import Numbers
@@ -239,18 +240,8 @@ class CurvePlot(QFrame):
         self.log_button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
 
     def _lay_out(self, controls: Sequence[QWidget]) -> None:
-        self._header = header = QHBoxLayout()
-        header.setSpacing(SMALL)
-        header.addWidget(self._title)
-        header.addWidget(self._beyond)
-        header.addWidget(self._readout, stretch=1)
-        for control in (*controls, self.log_button):
-            header.addWidget(control)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(MEDIUM, TINY, SMALL, TINY)
-        layout.setSpacing(TINY)
-        layout.addLayout(header)
-        layout.addWidget(self.view, stretch=1)
+        self._header = row(self._title, self._beyond, (self._readout, 1), *controls, self.log_button)
+        column(self._header, (self.view, 1), of=self, margins=(MEDIUM, TINY, SMALL, TINY), spacing=TINY)
         self.setTabOrder(self.log_button, self.view)
 
     def _connect(self) -> None:

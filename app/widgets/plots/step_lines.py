@@ -7,9 +7,10 @@ import pyqtgraph as pg
 from pyqtgraph.GraphicsScene.mouseEvents import MouseClickEvent
 from PySide6.QtCore import QEvent, QObject, QPointF, Qt, Signal, Slot
 from PySide6.QtGui import QColor, QKeyEvent, QPaintEvent
-from PySide6.QtWidgets import QFrame, QToolTip, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QToolTip, QWidget
 
 from app.widgets.focus_ring import draw_focus_ring
+from app.widgets.layout import column
 from app.widgets.plots.colour_map import Floats, number
 from app.widgets.plots.label_axis import LabelAxis
 from app.widgets.plots.plot_axes import NumberAxis
@@ -50,9 +51,7 @@ class StepLines(QFrame):
         self.view.setMinimumSize(160, 96)
         self.view.installEventFilter(self)
         self._make_lines()
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(TINY, TINY, TINY, TINY)
-        layout.addWidget(self.view)
+        column(self.view, of=self, margins=TINY)
         self._colour()
 
     def set_values(

@@ -1,13 +1,14 @@
 """The documents that a run learns from, as a line of the form: which, how many, and a button to choose others."""
 
 from PySide6.QtCore import Signal, Slot
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from app.tabs.train.documents.document_dialog import DocumentDialog
 from app.tabs.train.documents.document_words import filter_words, short_totals, totals_words
 from app.widgets.controls.elided_button import ElidedButton
 from app.widgets.controls.elided_label import ElidedLabel
 from app.widgets.icons import give_icon
+from app.widgets.layout import column
 from app.widgets.theme import TINY, set_role
 from core.config.corpus import CorpusConfig
 from core.corpus.passages import CorpusTotals
@@ -36,11 +37,7 @@ class DocumentChoice(QWidget):
         self.choose_button.setAccessibleName("Documents")
         give_icon(self.choose_button, "corpus")
         self.choose_button.clicked.connect(self.choose)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(TINY)
-        layout.addWidget(self.choose_button)
-        layout.addWidget(self.totals_label)
+        column(self.choose_button, self.totals_label, of=self, spacing=TINY)
         self._show()
 
     def value(self) -> CorpusConfig:

@@ -8,11 +8,8 @@ from PySide6.QtWidgets import (
     QAbstractItemView,
     QDialog,
     QDialogButtonBox,
-    QFormLayout,
-    QHBoxLayout,
     QListView,
     QPushButton,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -20,7 +17,8 @@ from app.tabs.train.documents.document_words import share_words
 from app.widgets.controls.check_list import CheckList, CheckRow, check_view
 from app.widgets.controls.editors import TextEdit, editor_for
 from app.widgets.label import Label
-from app.widgets.theme import LARGE, MEDIUM, SMALL, TINY, set_role
+from app.widgets.layout import STRETCH, boxed, column, form, row
+from app.widgets.theme import LARGE, MEDIUM, TINY, set_role
 from core.config.corpus import LONGEST_SEARCH, CorpusConfig
 from core.config.setting import describe
 from core.config.tag import SAMPLE_TAG, tag_key
@@ -199,35 +197,16 @@ class DocumentDialog(QDialog):
         self.own_button.clicked.connect(self._take_own)
 
     def _lay_out(self) -> None:
-        shortcuts = QHBoxLayout()
-        shortcuts.setSpacing(SMALL)
-        for button in (self.all_button, self.sample_button, self.own_button):
-            shortcuts.addWidget(button)
-        shortcuts.addStretch()
-        fields = QFormLayout()
+        fields = form(("&Folder", self.folder), ("&Search", self.search))
         fields.setHorizontalSpacing(MEDIUM)
-        fields.setVerticalSpacing(SMALL)
-        for title, editor in (("&Folder", self.folder), ("&Search", self.search)):
-            label = Label(title, buddy=editor)
-            editor.ensurePolished()  # before its height is known
-            label.setMinimumHeight(editor.sizeHint().height())
-            fields.addRow(label, editor)
-        lists = QHBoxLayout()
-        lists.setSpacing(MEDIUM)
         for name, (title, _) in LISTS.items():
-            self.columns[name] = _column(title, self.views[name])
-            lists.addWidget(self.columns[name], stretch=1)
+            view = self.views[name]
+            self.columns[name] = boxed(column(Label(title, buddy=view), view, spacing=TINY))
+        lists = row(*((each, 1) for each in self.columns.values()), spacing=MEDIUM)
         lists.addWidget(self.no_tags, stretch=2, alignment=Qt.AlignmentFlag.AlignTop)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(LARGE, LARGE, LARGE, LARGE)
-        layout.setSpacing(MEDIUM)
-        layout.addLayout(shortcuts)
-        layout.addLayout(fields)
-        layout.addLayout(lists, stretch=3)
-        layout.addWidget(self.count)
-        layout.addWidget(self.problem)
-        layout.addWidget(self.preview, stretch=2)
-        layout.addWidget(self.buttons)
+        head = row(self.all_button, self.sample_button, self.own_button, STRETCH)
+        answers = self.count, self.problem, (self.preview, 2), self.buttons
+        column(head, fields, (lists, 3), *answers, of=self, margins=LARGE, spacing=MEDIUM)
         self.resize(*SIZE_PX)
         self._show_what_there_is(())
         self._show_error("")
@@ -247,16 +226,6 @@ def _shortcut(text: str, name: str, tooltip: str) -> QPushButton:
     button = QPushButton(text, objectName=name, toolTip=tooltip, autoDefault=False)
     button.setAccessibleName(text.replace("&", ""))
     return button
-
-
-def _column(title: str, view: QListView) -> QWidget:
-    column = QWidget()
-    layout = QVBoxLayout(column)
-    layout.setContentsMargins(0, 0, 0, 0)
-    layout.setSpacing(TINY)
-    layout.addWidget(Label(title, buddy=view))
-    layout.addWidget(view)
-    return column
 
 
 def _name_list(model: QStringListModel) -> QListView:

@@ -4,11 +4,12 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QEvent, QObject, QSize
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QStyle, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QStyle, QWidget
 
 from app.widgets.controls.small import scrolled
 from app.widgets.label import Label
-from app.widgets.theme import MEDIUM, SMALL
+from app.widgets.layout import STRETCH, boxed, column
+from app.widgets.theme import MEDIUM
 from core.wording import counted
 
 LOW_PX = 380  # a column that is lower leaves its room to the form
@@ -28,24 +29,11 @@ class FormColumn(QWidget):
         """`form` scrolls above what stands `below` it; `facts` stay in sight where there is room."""
         super().__init__(parent)
         self._facts = list(facts)
-        self._inner = QWidget()
-        inner = QVBoxLayout(self._inner)
-        inner.setContentsMargins(0, 0, MEDIUM, 0)
-        inner.setSpacing(SMALL)
-        for widget in form:
-            inner.addWidget(widget)
-        inner.addStretch(1)
-        self._scrolled = inner
+        self._scrolled = column(*form, STRETCH, margins=(0, 0, MEDIUM, 0))
+        self._inner = boxed(self._scrolled)
         self.area = scrolled(self._inner)
-        self._seen = QVBoxLayout()
-        self._seen.setSpacing(SMALL)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(SMALL)
-        layout.addWidget(self.area, stretch=1)
-        layout.addLayout(self._seen)
-        for widget in [*facts, *below]:
-            (self._seen if widget in facts else layout).addWidget(widget)
+        self._seen = column(*facts)
+        column((self.area, 1), self._seen, *below, of=self)
         self._inner.installEventFilter(self)
         self._keep_width()
 

@@ -10,7 +10,7 @@ from app.widgets.controls.config_form import Fields
 from app.widgets.controls.elided_box import ElidedBox
 from app.widgets.controls.small import named_button
 from app.widgets.label import Label
-from app.widgets.layout import column, row
+from app.widgets.layout import boxed, column, row
 from app.widgets.theme import TINY, set_role
 from core.config.training import TrainingConfig
 from core.wording import counted, noun_for
@@ -90,23 +90,17 @@ class HorizonRow(QObject):
         self.set_fixed("")
 
     def _lay_out(self) -> QWidget:
-        self.number = QWidget()
-        beside = row(of=self.number)
         for field in self._numbers.values():
             field.unit.hide()
-            beside.addWidget(field.row, stretch=1)
-        beside.addWidget(self._box, alignment=Qt.AlignmentFlag.AlignTop)
-        self.limit = QWidget()
-        row((self.also, 1), self._no_limit, of=self.limit)
-        whole = QWidget()
-        column(self.lengths, self.number, self.limit, self.until, of=whole, spacing=TINY)
-        self._box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
-        for field in self._numbers.values():
             field.editor.installEventFilter(self)
+        numbers = ((field.row, 1) for field in self._numbers.values())
+        self.number = boxed(row(*numbers, (self._box, Qt.AlignmentFlag.AlignTop)))
+        self.limit = boxed(row((self.also, 1), self._no_limit))
+        self._box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
         self.lengths.installEventFilter(self)
         self.label.setAlignment(Qt.AlignmentFlag.AlignTop)
         self.label.setBuddy(self.lengths)
-        return whole
+        return boxed(column(self.lengths, self.number, self.limit, self.until, spacing=TINY))
 
     def eventFilter(self, editor: QObject, event: QEvent) -> bool:
         """The box is as high as the number beside it, and the label stands at the middle of the lengths."""

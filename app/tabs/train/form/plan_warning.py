@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QPushButton, QWidget
 
 from app.widgets.icons import give_icon
 from app.widgets.label import Label, without_mnemonic
+from app.widgets.layout import STRETCH, column, row
 from app.widgets.theme import SMALL, set_role
 from core.planning.proposals import PlanWarning, Proposal
 
@@ -51,15 +52,7 @@ class PlanWarningFrame(QFrame):
             self._show()
 
     def _lay_out(self) -> None:
-        row = QHBoxLayout()
-        row.addWidget(self.proposal_button)
-        row.addStretch()
-        row.addWidget(self.next_button)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(SMALL, SMALL, SMALL, SMALL)
-        layout.setSpacing(SMALL)
-        layout.addWidget(self.label)
-        layout.addLayout(row)
+        column(self.label, row(self.proposal_button, STRETCH, self.next_button), of=self, margins=SMALL)
 
     def _show(self) -> None:
         warning, count = self._warnings[self._shown], len(self._warnings)

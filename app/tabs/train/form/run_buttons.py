@@ -4,11 +4,12 @@ from enum import Enum, auto
 
 from PySide6.QtCore import QTimer, Signal, Slot
 from PySide6.QtGui import QGuiApplication, QShowEvent
-from PySide6.QtWidgets import QHBoxLayout, QPushButton, QWidget
+from PySide6.QtWidgets import QPushButton, QWidget
 
 from app.widgets.controls.small import named_button
 from app.widgets.icons import give_icon
-from app.widgets.theme import SMALL, set_role
+from app.widgets.layout import row
+from app.widgets.theme import set_role
 
 
 class RunState(Enum):
@@ -70,11 +71,7 @@ class RunButtons(QWidget):
         self.pause_button = named_button("Pa&use", "pauseButton", "pause", PAUSE_HELP)
         text, picture, tip = NO_STOP
         self.stop_button = named_button(text, "stopButton", picture, tip)
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(SMALL)
-        for button in self._buttons():
-            layout.addWidget(button, stretch=1)
+        row(*((button, 1) for button in self._buttons()), of=self)
         self.start_button.clicked.connect(self.start_requested)
         self.pause_button.clicked.connect(self._pause_or_go_on)
         self.stop_button.clicked.connect(self._stop_or_leave)

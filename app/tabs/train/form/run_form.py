@@ -18,7 +18,7 @@ from app.widgets.controls.config_form import Fields, align, in_titles, rows_of
 from app.widgets.controls.section import Section
 from app.widgets.controls.small import named_button
 from app.widgets.label import Label
-from app.widgets.layout import STRETCH, column
+from app.widgets.layout import STRETCH, boxed, column, label_of
 from app.widgets.theme import MEDIUM, SMALL, set_role
 from core.config.corpus import CleaningConfig, CorpusConfig
 from core.config.model import ModelConfig
@@ -225,10 +225,9 @@ class RunForm(QWidget):
 
     def _label(self, text: str, editor: QWidget) -> Label:
         """A label of the same width as those below, beside the middle of its editor."""
-        label = Label(text, buddy=editor)
-        editor.ensurePolished()  # before its height is known
+        label = label_of(editor, text)
+        label.setFixedHeight(label.minimumHeight())
         label.setMinimumWidth(self.label_width())
-        label.setFixedHeight(editor.sizeHint().height())
         return label
 
     def _make_details(self) -> QWidget:
@@ -244,21 +243,14 @@ class RunForm(QWidget):
             self._add_group(group, title, group, names, *below)
         for name, (title, members) in KEPT_APART.items():
             self._add_group(name, title, "training", members)
-        panel = QWidget()
-        self._preset_group = Section(
-            "presetGroup",
-            "Preset",
-            self._make_preset_rows(),
-            "Show or hide the presets, and all sizes in a row",
-        )
-        column(self._preset_group, *self._heads.values(), of=panel, margins=(MEDIUM, 0, 0, 0), spacing=0)
-        return panel
+        rows, tip = self._make_preset_rows(), "Show or hide the presets, and all sizes in a row"
+        self._preset_group = Section("presetGroup", "Preset", rows, tip)
+        return boxed(column(self._preset_group, *self._heads.values(), margins=(MEDIUM, 0, 0, 0), spacing=0))
 
     def _add_group(self, name: str, title: str, group: str, names: Iterable[str], *below: QWidget) -> None:
         self._members[name] = group, list(names)
-        content = QWidget()
         rows = rows_of(self._groups[group].field(each) for each in self._members[name][1])
-        column(rows, *below, of=content, margins=(0, 0, 0, MEDIUM))
+        content = boxed(column(rows, *below, margins=(0, 0, 0, MEDIUM)))
         self._heads[name] = SettingGroup(f"{name}Group", title, content)
         self._heads[name].reset_requested.connect(partial(self._reset, name))
 

@@ -4,13 +4,14 @@ from collections.abc import Sequence
 from enum import Enum
 
 from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtWidgets import QComboBox, QFormLayout, QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QWidget
 
 from app.widgets.controls.checkpoint_choice import add_checkpoints, choice_box
 from app.widgets.controls.run_list import RunList
 from app.widgets.controls.small import named_button
 from app.widgets.label import Label
-from app.widgets.theme import SMALL, set_role
+from app.widgets.layout import STRETCH, boxed, column, form, row
+from app.widgets.theme import set_role
 from core.runs.catalog import RunSummary
 
 
@@ -137,33 +138,12 @@ class StartFrom(QWidget):
         self.fine_tune_button.clicked.connect(self._fine_tune)
 
     def _lay_out(self, label_width: int) -> None:
-        rows = QFormLayout()
-        rows.setSpacing(SMALL)
-        labels = []
-        for text, box in (
-            ("Start from", self.origin_box),
-            ("Run", self.run_box),
-            ("Checkpoint", self.checkpoint_box),
-        ):
-            label = Label(text, buddy=box)
-            box.ensurePolished()  # before its height is known
-            label.setMinimumSize(label_width, box.sizeHint().height())
-            rows.addRow(label, box)
-            labels.append(label)
-        _, self._run_label, self._checkpoint_label = labels
-        self._offers = QWidget()
-        offers = QHBoxLayout(self._offers)
-        offers.setContentsMargins(0, 0, 0, 0)
-        offers.setSpacing(SMALL)
-        offers.addWidget(self.longer_button)
-        offers.addWidget(self.fine_tune_button)
-        offers.addStretch()
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(SMALL)
-        layout.addLayout(rows)
-        layout.addWidget(self.note)
-        layout.addWidget(self._offers)
+        boxes = (self.origin_box, self.run_box, self.checkpoint_box)
+        self._rows = form(*zip(("Start from", "Run", "Checkpoint"), boxes, strict=True))
+        for box in boxes:
+            self._rows.labelForField(box).setMinimumWidth(label_width)
+        self._offers = boxed(row(self.longer_button, self.fine_tune_button, STRETCH))
+        column(self._rows, self.note, self._offers, of=self)
         self._offers.hide()
 
     def _allow(self, has_runs: bool) -> None:
@@ -172,10 +152,8 @@ class StartFrom(QWidget):
         self._show_boxes()
 
     def _show_boxes(self) -> None:
-        for widget in (self._run_label, self.run_box):
-            widget.setVisible(self.origin is not Origin.NEW)
-        for widget in (self._checkpoint_label, self.checkpoint_box):
-            widget.setVisible(self.origin is Origin.FINE_TUNE)
+        self._rows.setRowVisible(self.run_box, self.origin is not Origin.NEW)
+        self._rows.setRowVisible(self.checkpoint_box, self.origin is Origin.FINE_TUNE)
 
     def _fill_checkpoints(self) -> None:
         self.checkpoint_box.clear()

@@ -4,9 +4,10 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QSize
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QFrame, QGridLayout, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QGridLayout, QScrollArea, QWidget
 
 from app.widgets.controls.small import scrolled
+from app.widgets.layout import column
 from app.widgets.theme import SMALL
 
 MOST_COLUMNS = 4
@@ -27,9 +28,7 @@ class ChartGrid(QWidget):
         self._grid.setSpacing(SMALL)
         self._area: QScrollArea = scrolled(self._inner)
         self._area.setFrameShape(QFrame.Shape.NoFrame)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.addWidget(self._area)
+        column(self._area, of=self)
         self.setMinimumHeight(SMALLEST_CHART.height())
 
     def show_charts(self, charts: Sequence[QWidget]) -> None:
@@ -54,9 +53,9 @@ class ChartGrid(QWidget):
             return
         self._columns = columns
         for number, chart in enumerate(self._charts):
-            row, column = divmod(number, columns)
+            line, place = divmod(number, columns)
             last = number == len(self._charts) - 1
-            self._grid.addWidget(chart, row, column, 1, columns - column if last else 1)
+            self._grid.addWidget(chart, line, place, 1, columns - place if last else 1)
             chart.show()
-        for column in range(self._grid.columnCount()):
-            self._grid.setColumnStretch(column, 1 if column < columns else 0)
+        for place in range(self._grid.columnCount()):
+            self._grid.setColumnStretch(place, 1 if place < columns else 0)

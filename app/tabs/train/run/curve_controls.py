@@ -6,7 +6,6 @@ from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import (
     QComboBox,
-    QHBoxLayout,
     QMenu,
     QSizePolicy,
     QToolButton,
@@ -18,7 +17,8 @@ from app.widgets.controls.slider import ClickSlider
 from app.widgets.controls.small import toggle_button
 from app.widgets.flow_layout import FlowLayout
 from app.widgets.label import Label
-from app.widgets.theme import SMALL, TINY, set_role
+from app.widgets.layout import boxed, row
+from app.widgets.theme import TINY, set_role
 from core.runs.quantities import LOSS, QUANTITIES, X_AXES
 from core.runs.smoothing import DEFAULT_SMOOTHING
 
@@ -52,8 +52,9 @@ class CurveControls(QWidget):
         policy.setHeightForWidth(True)
         self.setSizePolicy(policy)
         layout = FlowLayout(self, spacing=TINY)
+        smoothing = Label("S&moothing", buddy=self.smoothing)
         for widget in (
-            _row(Label("S&moothing", buddy=self.smoothing), self.smoothing, self._weight),
+            boxed(row(smoothing, self.smoothing, self._weight, margins=(0, 0, TINY, 0))),
             self.axis_box,
             self.log_x_button,
             self.fit_button,
@@ -145,13 +146,3 @@ class CurveControls(QWidget):
 
     def _export(self, suffix: str, _checked: bool = False) -> None:
         self.export_requested.emit(suffix)
-
-
-def _row(*widgets: QWidget) -> QWidget:
-    row = QWidget()
-    layout = QHBoxLayout(row)
-    layout.setContentsMargins(0, 0, TINY, 0)
-    layout.setSpacing(SMALL)
-    for widget in widgets:
-        layout.addWidget(widget)
-    return row

@@ -3,13 +3,14 @@
 from collections.abc import Iterable, Sequence
 
 from PySide6.QtCore import QEvent, Qt, Signal, Slot
-from PySide6.QtWidgets import QFileDialog, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFileDialog, QWidget
 
 from app.tabs.train.run.chart_grid import ChartGrid
 from app.tabs.train.run.curve_controls import CurveControls
 from app.tabs.train.run.run_legend import RunLegend
 from app.tabs.train.run.run_points import RunPoints
 from app.widgets.controls.splitter import Splitter
+from app.widgets.layout import column
 from app.widgets.plots.plot import CurvePlot, figure
 from app.widgets.theme import TINY
 from core.events.base import Event
@@ -163,12 +164,7 @@ class Curves(QWidget):
 
     def _lay_out(self) -> None:
         charts = Splitter("chartSplitter", Qt.Orientation.Vertical, [self.loss, self.grid], [300, 200])
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(TINY)
-        layout.addWidget(self.controls)
-        layout.addWidget(self.legend)
-        layout.addWidget(charts, stretch=1)
+        column(self.controls, self.legend, (charts, 1), of=self, spacing=TINY)
 
     def _connect(self) -> None:
         controls = self.controls

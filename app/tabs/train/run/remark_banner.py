@@ -4,10 +4,11 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QAccessible, QAccessibleEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QSizePolicy, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QPushButton, QSizePolicy, QToolButton, QWidget
 
 from app.widgets.icons import give_icon
 from app.widgets.label import Label
+from app.widgets.layout import STRETCH, column, row
 from app.widgets.picture import Picture
 from app.widgets.theme import MEDIUM, SMALL, TINY, set_role
 from core.config.remark_actions import BACK_TO_BEST, HELP, STOP, TITLES
@@ -101,22 +102,12 @@ class RemarkBanner(QFrame):
         self.close_button.clicked.connect(self.hide)
 
     def _lay_out(self) -> None:
-        words = QHBoxLayout()
-        words.setSpacing(MEDIUM)
-        words.addWidget(Picture("info", "warning", PICTURE_PX), alignment=Qt.AlignmentFlag.AlignTop)
-        words.addWidget(self.sentence, stretch=1)
-        words.addWidget(self.close_button, alignment=Qt.AlignmentFlag.AlignTop)
-        answers = QHBoxLayout()
-        answers.setSpacing(TINY)
-        for part in (self.earlier_button, self.place, self.later_button):
-            answers.addWidget(part)
-        answers.addStretch(1)
-        answers.addWidget(self.action_button)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(MEDIUM, SMALL, SMALL, SMALL)
-        layout.setSpacing(SMALL)
-        layout.addLayout(words)
-        layout.addLayout(answers)
+        top = Qt.AlignmentFlag.AlignTop
+        picture = Picture("info", "warning", PICTURE_PX), top
+        words = row(picture, (self.sentence, 1), (self.close_button, top), spacing=MEDIUM)
+        steps = self.earlier_button, self.place, self.later_button
+        answers = row(*steps, STRETCH, self.action_button, spacing=TINY)
+        column(words, answers, of=self, margins=(MEDIUM, SMALL, SMALL, SMALL))
 
     def _show_remark(self) -> None:
         remark, count = self._remarks[self._shown], len(self._remarks)

@@ -1,13 +1,14 @@
 """Over the curves: which run they are of, where it stands, and the ways from there into its model."""
 
 from PySide6.QtCore import Qt, QTimer, Signal, Slot
-from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QProgressBar, QWidget
 
 from app.tabs.train.run.progress import Progress
 from app.widgets.controls.elided_label import ElidedLabel
 from app.widgets.controls.small import named_button
 from app.widgets.label import Label
-from app.widgets.theme import SMALL, set_role
+from app.widgets.layout import column, row
+from app.widgets.theme import set_role
 
 BAR_STEPS = 1000
 FIGURES_MS = 250  # between two changes of the figures: nobody reads faster, and each lays out the whole side of the tab
@@ -130,21 +131,9 @@ class RunHead(QWidget):
         self.bar.setSizePolicy(kept)
 
     def _lay_out(self) -> None:
-        first = QHBoxLayout()
-        first.setSpacing(SMALL)
-        first.addWidget(self.title, stretch=1)
-        first.addWidget(self.inspect_button)
-        first.addWidget(self.chat_button)
-        first.addWidget(self.keep_button)
-        first.addWidget(
-            self.report_button
-        )  # the first that comes while a run trains: nothing is missing to its right
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(SMALL)
-        layout.addLayout(first)
-        layout.addWidget(self.status)
-        layout.addWidget(self.bar)
+        buttons = (self.inspect_button, self.chat_button, self.keep_button, self.report_button)
+        first = row((self.title, 1), *buttons)  # the last comes first: nothing is missing to its right
+        column(first, self.status, self.bar, of=self)
 
     @Slot()
     def _ask_to_chat(self) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QEvent, Qt, Signal, Slot
 from PySide6.QtGui import QShowEvent, QTextCursor
-from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QSlider, QTextEdit, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QSizePolicy, QSlider, QTextEdit, QToolButton, QWidget
 
 from app.tabs.train.run.sample_steps import SampleSteps
 from app.widgets.controls.elided_box import ElidedBox
@@ -12,9 +12,10 @@ from app.widgets.controls.slider import ClickSlider
 from app.widgets.controls.small import toggle_button
 from app.widgets.icons import give_icon
 from app.widgets.label import Label
+from app.widgets.layout import column, row
 from app.widgets.text_difference import difference, told
 from app.widgets.text_look import look, marked
-from app.widgets.theme import SMALL, TINY, set_role
+from app.widgets.theme import TINY, set_role
 from core.events.runs import SampleWritten
 from core.wording import printable
 
@@ -218,21 +219,9 @@ class Samples(QWidget):
         self.compare_button.setAccessibleName("Compare with another step")
 
     def _lay_out(self) -> None:
-        row = QHBoxLayout()
-        row.setSpacing(SMALL)
-        row.addWidget(self.title)
-        row.addWidget(self.prompts_button)
-        row.addWidget(self.prompt_box, stretch=2)
-        row.addWidget(self.slider, stretch=3)
-        row.addWidget(self.label)
-        row.addWidget(self.compare_button)
-        row.addWidget(self.base_slider, stretch=2)
-        row.addWidget(self.base_label)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(TINY)
-        layout.addLayout(row)
-        layout.addWidget(self.text, stretch=1)
+        here = self.title, self.prompts_button, (self.prompt_box, 2), (self.slider, 3), self.label
+        head = row(*here, self.compare_button, (self.base_slider, 2), self.base_label)
+        column(head, (self.text, 1), of=self, spacing=TINY)
 
     def _connect(self) -> None:
         self.slider.valueChanged.connect(self._show)

@@ -5,16 +5,14 @@ from PySide6.QtWidgets import (
     QComboBox,
     QDialog,
     QDialogButtonBox,
-    QFormLayout,
-    QHBoxLayout,
     QLineEdit,
     QPushButton,
-    QVBoxLayout,
     QWidget,
 )
 
 from app.widgets.label import Label
-from app.widgets.theme import LARGE, MEDIUM, SMALL, set_role
+from app.widgets.layout import column, form, label_of, row
+from app.widgets.theme import LARGE, MEDIUM, set_role
 from core.runs.catalog import RunSummary
 
 WIDTH_PX = 440
@@ -89,29 +87,11 @@ class KeepDialog(QDialog):
         self._suggested = ""
 
     def _lay_out(self) -> None:
-        form = QFormLayout()
-        form.setSpacing(SMALL)
-        form.addRow(Label("&Checkpoint", buddy=self.checkpoint_box), self.checkpoint_box)
-        form.addRow(Label("&Name", buddy=self.name_edit), self.name_edit)
-        kept = QHBoxLayout()
-        kept.setSpacing(SMALL)
-        kept.addWidget(self.kept_box, stretch=1)
-        kept.addWidget(self.remove_button)
-        form.addRow(Label("K&ept", buddy=self.kept_box), kept)
-        self.name_edit.ensurePolished()  # before its height is known
-        for row in range(form.rowCount()):
-            item = form.itemAt(row, QFormLayout.ItemRole.LabelRole)
-            if item is not None and (label := item.widget()) is not None:
-                label.setMinimumHeight(self.name_edit.sizeHint().height())
+        rows = form(("&Checkpoint", self.checkpoint_box), ("&Name", self.name_edit))
+        rows.addRow(label_of(self.kept_box, "K&ept"), row((self.kept_box, 1), self.remove_button))
         explanation = Label("A kept checkpoint is never removed by the run, nor overwritten.", wordWrap=True)
         set_role(explanation, "muted")
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(LARGE, LARGE, LARGE, LARGE)
-        layout.setSpacing(MEDIUM)
-        layout.addWidget(explanation)
-        layout.addLayout(form)
-        layout.addWidget(self.problem)
-        layout.addWidget(self.buttons)
+        column(explanation, rows, self.problem, self.buttons, of=self, margins=LARGE, spacing=MEDIUM)
         self.setMinimumWidth(WIDTH_PX)
 
     @Slot()

@@ -5,11 +5,12 @@ from typing import Any, TypeAlias
 
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QPersistentModelIndex, Qt, Signal, Slot
 from PySide6.QtGui import QAction, QKeySequence
-from PySide6.QtWidgets import QHBoxLayout, QListView, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QListView, QWidget
 
 from app.widgets.controls.small import named_button
 from app.widgets.label import Label
-from app.widgets.theme import SMALL, TINY, set_role
+from app.widgets.layout import column, row
+from app.widgets.theme import TINY, set_role
 from core.config.presets import PRESETS
 from core.runs.run_queue import QueuedRun
 from core.wording import counted
@@ -113,16 +114,7 @@ class QueuePanel(QWidget):
         self._show_what_is_possible()
 
     def _lay_out(self) -> None:
-        head = QHBoxLayout()
-        head.setSpacing(SMALL)
-        head.addWidget(self._title, stretch=1)
-        head.addWidget(self.start_button)
-        head.addWidget(self.remove_button)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(TINY)
-        layout.addLayout(head)
-        layout.addWidget(self.view)
+        column(row((self._title, 1), self.start_button, self.remove_button), self.view, of=self, spacing=TINY)
 
     @Slot()
     def _show_what_is_possible(self) -> None:

@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import Signal, Slot
-from PySide6.QtWidgets import QPlainTextEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
 from app.tabs.train.tokenizer.token_chips import TokenChips
 from app.widgets.controls.small import scrolled
 from app.widgets.label import Label
+from app.widgets.layout import column
 from app.widgets.theme import HUGE, SMALL, set_role
 from app.widgets.token_text import visible
 from core.tasks.models.examine_tokenizer import TokenizerCard, TokenPiece
@@ -71,11 +72,7 @@ class SentencePanel(QWidget):
         self._tokens = scrolled(self.chips)
         self._tokens.setFixedHeight(CHIPS_HEIGHT_PX)
         self.chips.cursor_moved.connect(self._show_token)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(SMALL)
-        for widget in (title, self.edit, self.summary, self._tokens):
-            layout.addWidget(widget)
+        column(title, self.edit, self.summary, self._tokens, of=self)
 
     @Slot()
     def _show_token(self) -> None:

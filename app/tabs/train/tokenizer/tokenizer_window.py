@@ -10,7 +10,6 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QProgressBar,
     QStackedWidget,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -19,6 +18,7 @@ from app.tabs.train.tokenizer.sentence_panel import SentencePanel
 from app.tabs.train.tokenizer.vocabulary_panel import VocabularyPanel
 from app.widgets.controls.small import named_button
 from app.widgets.label import Label
+from app.widgets.layout import STRETCH, boxed, column, row
 from app.widgets.theme import HUGE, LARGE, MEDIUM, SMALL, set_role
 from app.widgets.token_text import KINDS, UNKNOWN
 from core.events.base import Event, Notice
@@ -55,9 +55,7 @@ class TokenizerWindow(QDialog):
         self.pages = QStackedWidget()
         self.pages.addWidget(self._make_waiting())
         self.pages.addWidget(self._make_card())
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(HUGE, LARGE, HUGE, LARGE)
-        layout.addWidget(self.pages)
+        column(self.pages, of=self, margins=(HUGE, LARGE, HUGE, LARGE))
         self.sentence.chosen.connect(self._copy)
         self.sentence.chosen.connect(self.vocabulary.go_to)
         self.cancel_button.clicked.connect(self.reject)
@@ -124,30 +122,15 @@ class TokenizerWindow(QDialog):
         self.cancel_button = named_button(
             "&Cancel", "tokenizerCancelButton", "close", "Stop, and close this window"
         )
-        page = QWidget()
-        layout = QVBoxLayout(page)
-        layout.setSpacing(MEDIUM)
-        layout.addStretch()
-        layout.addWidget(self.phase)
-        layout.addWidget(self.bar)
-        layout.addWidget(self.cancel_button, alignment=Qt.AlignmentFlag.AlignCenter)
-        layout.addStretch()
-        return page
+        cancel = self.cancel_button, Qt.AlignmentFlag.AlignCenter
+        return boxed(column(STRETCH, self.phase, self.bar, cancel, STRETCH, margins=MEDIUM, spacing=MEDIUM))
 
     def _make_card(self) -> QWidget:
-        page = QWidget()
-        layout = QVBoxLayout(page)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(LARGE)
         self.sentence, self.vocabulary = SentencePanel(), VocabularyPanel()
-        layout.addLayout(self._make_facts())
-        layout.addWidget(self.sentence)
-        layout.addWidget(self.vocabulary, stretch=1)
-        return page
+        return boxed(column(self._make_facts(), self.sentence, (self.vocabulary, 1), spacing=LARGE))
 
     def _make_facts(self) -> QHBoxLayout:
-        row = QHBoxLayout()
-        row.setSpacing(SMALL)
+        tiles = row()
         self.facts: dict[str, Label] = {}
         self._captions: dict[str, Label] = {}
         for key, tip in FACTS.items():
@@ -157,13 +140,10 @@ class TokenizerWindow(QDialog):
             set_role(self.facts[key], "subtitle")
             self._captions[key] = Label(objectName=f"{key}Caption")
             set_role(self._captions[key], "muted")
-            inside = QVBoxLayout(tile)
-            inside.setContentsMargins(MEDIUM, SMALL, MEDIUM, SMALL)
-            inside.setSpacing(0)
-            inside.addWidget(self.facts[key])
-            inside.addWidget(self._captions[key])
-            row.addWidget(tile, stretch=1)
-        return row
+            margins = (MEDIUM, SMALL, MEDIUM, SMALL)
+            column(self.facts[key], self._captions[key], of=tile, margins=margins, spacing=0)
+            tiles.addWidget(tile, stretch=1)
+        return tiles
 
     # What is shown of a card
 

@@ -3,17 +3,16 @@
 from PySide6.QtCore import Qt, Slot
 from PySide6.QtWidgets import (
     QAbstractItemView,
-    QHBoxLayout,
     QHeaderView,
     QLineEdit,
     QTableView,
-    QVBoxLayout,
     QWidget,
 )
 
 from app.tabs.train.tokenizer.vocabulary_table import ID, TOKEN, VocabularyTable
 from app.widgets.label import Label
-from app.widgets.theme import MEDIUM, SMALL, set_role
+from app.widgets.layout import column, row
+from app.widgets.theme import MEDIUM, set_role
 from core.tasks.models.examine_tokenizer import TokenizerCard
 from core.wording import counted, number
 
@@ -65,24 +64,15 @@ class VocabularyPanel(QWidget):
         header = self.view.horizontalHeader()
         header.setHighlightSections(False)
         header.setSortIndicator(ID, Qt.SortOrder.AscendingOrder)
-        for column, width in enumerate(WIDTHS_PX):
-            self.view.setColumnWidth(column, width)
+        for place, width in enumerate(WIDTHS_PX):
+            self.view.setColumnWidth(place, width)
         header.setSectionResizeMode(TOKEN, QHeaderView.ResizeMode.Stretch)
         self.view.setSortingEnabled(True)
 
     def _lay_out(self) -> None:
         title = Label("&Vocabulary", buddy=self.filter)
         set_role(title, "subtitle")
-        row = QHBoxLayout()
-        row.setSpacing(MEDIUM)
-        row.addWidget(title)
-        row.addWidget(self.matches, stretch=1)
-        row.addWidget(self.filter, stretch=1)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(SMALL)
-        layout.addLayout(row)
-        layout.addWidget(self.view, stretch=1)
+        column(row(title, (self.matches, 1), (self.filter, 1), spacing=MEDIUM), (self.view, 1), of=self)
 
     @Slot()
     def _filter(self) -> None:

@@ -24,6 +24,7 @@ def form(qtbot):
         section.open()
     form.show_name("run")
     form.show()
+    qtbot.waitUntil(lambda: form.height() >= form.minimumSizeHint().height())  # it is laid out
     return form
 
 
