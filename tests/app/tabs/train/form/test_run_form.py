@@ -24,7 +24,7 @@ def form(qtbot):
         section.open()
     form.show_name("run")
     form.show()
-    qtbot.waitUntil(lambda: form.height() >= form.minimumSizeHint().height())  # it is laid out
+    qtbot.waitUntil(lambda: form.dial.height() >= form.dial.sizeHint().height())  # it is laid out
     return form
 
 
