@@ -1,15 +1,15 @@
 """What the model would write next, and what the sampler makes of it, live as its settings change."""
 
-from PySide6.QtCore import QModelIndex, Qt, Signal, Slot
-from PySide6.QtGui import QHideEvent, QKeyEvent, QShowEvent
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QWidget
 
-from app.tabs.chat.sampling.next_token_list import CANDIDATE_ROLE, CandidateList
 from app.widgets.label import Label
 from app.widgets.layout import column
 from app.widgets.theme import set_role
+from app.widgets.token_bars import TokenBar, TokenBars
 from app.widgets.token_text import probability, visible
-from core.tasks.chat.next_token import Candidates
+from core.tasks.chat.next_token import Candidates, NextCandidate
 from core.wording import listed, number
 
 LEGEND = "Bar: after the filters. Thin bar: before them."
@@ -41,9 +41,9 @@ class NextTokenPanel(QWidget):
         )
         self.legend = Label(LEGEND, wordWrap=True, toolTip=LEGEND_TIP)
         set_role(self.legend, "muted")
-        self.list = CandidateList()
+        self.list = TokenBars("candidateList", "The likeliest next tokens", of_all=False)
         self.list.setToolTip("Choose a token to go on with it (Enter)")
-        self.list.clicked.connect(self._choose)
+        self.list.chosen.connect(self._choose)
         column(self.status, (self.list, 1), self.legend, of=self)
         self.list.hide()
         self.legend.hide()
@@ -51,7 +51,7 @@ class NextTokenPanel(QWidget):
     def show_candidates(self, after: Candidates) -> None:
         """Show what may come next after the text in front."""
         self._is_outdated = False
-        self.list.show_candidates(after)
+        self.list.show_tokens([_bar(one) for one in after.tokens])
         self.list.show()
         self.legend.show()
         said = _summary(after)
@@ -79,17 +79,20 @@ class NextTokenPanel(QWidget):
         super().hideEvent(event)
         self.hidden.emit()
 
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Enter, which the list leaves to its parent, chooses the current token."""
-        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and self.list.hasFocus():
-            self._choose(self.list.currentIndex())
-        else:
-            super().keyPressEvent(event)
+    @Slot(int)
+    def _choose(self, token_id: int) -> None:
+        if not self._is_outdated:
+            self.token_chosen.emit(token_id)
 
-    @Slot(QModelIndex)
-    def _choose(self, index: QModelIndex) -> None:
-        if index.isValid() and not self._is_outdated:
-            self.token_chosen.emit(index.data(CANDIDATE_ROLE).token_id)
+
+def _bar(one: NextCandidate) -> TokenBar:
+    text = visible(one.text)
+    said = f"{text}, id {one.token_id}: {probability(one.probability)} by the model; "
+    said += f"ruled out by {one.removed_by}" if one.removed_by else f"drawn with {probability(one.final)}"
+    if one.is_penalised:
+        said += "; less likely by the repetition penalty"
+    figure, colour = one.removed_by or probability(one.final), "muted" if one.removed_by else "text"
+    return TokenBar(one.token_id, text, figure, said, one.final, one.probability, colour)
 
 
 def _summary(after: Candidates) -> str:

@@ -1,15 +1,17 @@
 """What the model considered where it wrote a token, in a frame beside that token."""
 
-from PySide6.QtCore import QRect, Qt, Signal
+from PySide6.QtCore import QModelIndex, QRect, Qt, Signal
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QFrame, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QWidget
 
-from app.tabs.chat.view.alternative_list import WIDTH_PX, AlternativeList
 from app.widgets.label import Label
+from app.widgets.layout import column
 from app.widgets.theme import SMALL, TINY, set_role
-from app.widgets.token_text import probability_in_brief, quoted
-from core.events.replies import TokenDetails
+from app.widgets.token_bars import TokenBar, TokenBars
+from app.widgets.token_text import probability_in_brief, quoted, visible
+from core.events.replies import Alternative, TokenDetails
 
+WIDTH_PX = 300
 GAP_PX = 4  # between the token and the frame
 
 
@@ -36,13 +38,10 @@ class TokenPopup(QFrame):
         self.facts = Label(objectName="tokenFacts")
         self.hint = Label(objectName="tokenHint", wordWrap=True)
         set_role(self.hint, "muted")
-        self.alternatives = AlternativeList()
+        self.alternatives = TokenBars("alternativeList", "The likeliest tokens here", of_all=True)
         self.alternatives.chosen.connect(self.chosen)
-        self._layout = layout = QVBoxLayout(self)
-        layout.setContentsMargins(SMALL, SMALL, SMALL, SMALL)
-        layout.setSpacing(TINY)
-        for widget in (self.title, self.facts, self.alternatives, self.hint):
-            layout.addWidget(widget)
+        parts = self.title, self.facts, self.alternatives, self.hint
+        self._layout = column(*parts, of=self, margins=SMALL, spacing=TINY)
         self.setFixedWidth(WIDTH_PX + 2 * SMALL)
         self.hide()
 
@@ -53,7 +52,9 @@ class TokenPopup(QFrame):
             self.title.setText(quoted(token.text) if token.text else "(part of a character)")
             self.facts.setText(facts(token))
             self.setAccessibleDescription(facts(token))
-            self.alternatives.show_alternatives(token.alternatives, token.token_id)
+            self.alternatives.show_tokens([_bar(one, token.token_id) for one in token.alternatives])
+            self.alternatives.fit(len(token.alternatives))
+            self.alternatives.setCurrentIndex(QModelIndex())
             self.alternatives.setVisible(bool(token.alternatives))
         self.is_pinned = pinned
         self.alternatives.setEnabled(can_choose or not pinned)
@@ -85,6 +86,12 @@ class TokenPopup(QFrame):
         self.move(max(left, 0), max(min(top, room.bottom() - self.height()), 0))
 
 
+def _bar(one: Alternative, written: int) -> TokenBar:
+    text, figure = visible(one.text), probability_in_brief(one.probability)
+    colour = "accent" if one.token_id == written else "text"
+    return TokenBar(one.token_id, text, figure, f"{text}, {figure}", one.probability, colour=colour)
+
+
 def facts(token: TokenDetails) -> str:
     """Probability, rank and entropy in words."""
     known = [f"probability {probability_in_brief(token.probability)}"]
@@ -98,4 +105,8 @@ def _hint(token: TokenDetails, pinned: bool, can_choose: bool) -> str:
         return "What else the model considered here was not kept."
     if not can_choose:
         return "Open a model to go on from an alternative."
-    return "Choose one to go on from it." if pinned else "Click the token, or press Enter, to choose another."
+    return (
+        "Choose one to cut the text here and go on."
+        if pinned
+        else "Click the token, or press Enter, to choose another."
+    )

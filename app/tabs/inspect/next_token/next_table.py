@@ -1,29 +1,29 @@
 """All tokens that may come next, the likeliest on top: logits and probabilities as bars, before and after the filters."""
 
-from typing import Any, NamedTuple, TypeAlias
+from collections.abc import Sequence
+from typing import Any, NamedTuple, overload
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, QRectF, Qt
+from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPen
 from PySide6.QtWidgets import QHeaderView, QStyledItemDelegate, QStyleOptionViewItem, QTableView, QWidget
 
+from app.widgets.rows import Column, Index, Rows
 from app.widgets.theme import SMALL, TINY, colours, mono_font
+from app.widgets.token_bars import draw_bars, draw_token
 from app.widgets.token_text import probability, visible
 from core.config.sampling import SamplingConfig
 from core.inspection.inspected import Inspected
 from core.inspection.next_token import FilteredProbs, Ranked
 
-Index: TypeAlias = QModelIndex | QPersistentModelIndex
-
-ROOT = QModelIndex()
 RANK, TOKEN, LOGIT, PROBABILITY, REMOVED = range(5)
-TITLES = ("Rank", "Token", "Logit", "Probability", "Removed by")
 FOLLOWS = "◂ follows"  # beside the token with which the phrase goes on
 BAR_PX = 7
 
 
 class NextRow(NamedTuple):
-    """One token. `scaled` is its logit divided by the temperature, None at temperature 0."""
+    """One token. `scaled` is its logit divided by the temperature, None at temperature 0; ranks count from 0."""
 
+    rank: int
     id: int
     text: str
     logit: float
@@ -34,53 +34,35 @@ class NextRow(NamedTuple):
     follows: bool
 
 
-class NextModel(QAbstractTableModel):
-    """A row for each token of the vocabulary."""
+class Ranking(Sequence[NextRow]):
+    """All tokens of a vocabulary, the likeliest first; a row is made when it is asked for."""
 
-    def __init__(self, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self._inspected: Inspected | None = None
-        self._ranked: Ranked | None = None
-        self._filtered: FilteredProbs | None = None
-        self._temperature = 1.0
-        self._next_id: int | None = None
-        self._n_rows = 0
-        self.logit_reach = (0.0, 1.0)  # what the bars of logits cover
-        self.highest = 1.0  # the probability of the longest bar
-
-    def show_tokens(
+    def __init__(
         self,
         inspected: Inspected,
         tokens: Ranked,
         after: FilteredProbs,
-        sampling: SamplingConfig,
-        position: int,
+        temperature: float,
+        next_id: int | None,
     ) -> None:
-        """Show what may follow a position."""
-        before, now = self._n_rows, len(tokens.ids)
-        ids = inspected.capture.ids
-        self._next_id = int(ids[position + 1]) if position + 1 < len(ids) else None
-        self._temperature = 0.0 if after.greedy else sampling.temperature
-        stretched = 1 / self._temperature if self._temperature else 1.0
-        low, high = (float(tokens.logits[place]) * max(1.0, stretched) for place in (-1, 0))
-        self.logit_reach = (min(low, 0.0), max(high, 0.0))
-        self.highest = float(max(tokens.probs[0], after.probs[0]))
-        if now > before:
-            self.beginInsertRows(ROOT, before, now - 1)
-        elif now < before:
-            self.beginRemoveRows(ROOT, now, before - 1)
-        self._inspected, self._ranked, self._filtered, self._n_rows = inspected, tokens, after, now
-        if now > before:
-            self.endInsertRows()
-        elif now < before:
-            self.endRemoveRows()
-        self.dataChanged.emit(self.index(0, 0), self.index(now - 1, len(TITLES) - 1))
+        self._inspected, self._ranked, self._filtered = inspected, tokens, after
+        self._temperature, self._next_id = temperature, next_id
 
-    def row(self, rank: int) -> NextRow:
-        """The token of a rank, which counts from 0."""
-        assert self._inspected is not None and self._ranked is not None and self._filtered is not None
+    def __len__(self) -> int:
+        return len(self._ranked.ids)
+
+    @overload
+    def __getitem__(self, rank: int) -> NextRow: ...
+
+    @overload
+    def __getitem__(self, rank: slice) -> Sequence[NextRow]: ...
+
+    def __getitem__(self, rank: int | slice) -> NextRow | Sequence[NextRow]:
+        if isinstance(rank, slice):
+            return [self[one] for one in range(*rank.indices(len(self)))]
         token_id, logit = int(self._ranked.ids[rank]), float(self._ranked.logits[rank])
         return NextRow(
+            rank,
             token_id,
             visible(self._inspected.text(token_id)),
             logit,
@@ -91,52 +73,55 @@ class NextModel(QAbstractTableModel):
             token_id == self._next_id,
         )
 
-    def rowCount(self, parent: Index = ROOT) -> int:
-        return 0 if parent.isValid() else self._n_rows
 
-    def columnCount(self, parent: Index = ROOT) -> int:
-        return 0 if parent.isValid() else len(TITLES)
+class NextModel(Rows[NextRow]):
+    """A row for each token of the vocabulary."""
 
-    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        if not index.isValid():
-            return None
-        match role:
-            case Qt.ItemDataRole.DisplayRole:
-                return self._cell_text(index.row(), index.column())
-            case Qt.ItemDataRole.ToolTipRole | Qt.ItemDataRole.AccessibleTextRole:
-                return self._in_words(index.row())
-        return None
+    columns = (
+        Column("Rank", lambda row: f"{row.rank + 1:,}", is_number=True),
+        Column("Token", lambda row: f"{row.text}  {FOLLOWS}" if row.follows else row.text),
+        Column("Logit", lambda row: f"{row.logit:.2f}".replace("-", "−"), is_number=True),
+        Column(
+            "Probability", lambda row: f"{probability(row.before)} → {probability(row.after)}", is_number=True
+        ),
+        Column("Removed by", lambda row: row.removed_by),
+    )
 
-    def headerData(
-        self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
-    ) -> Any:
-        if role == Qt.ItemDataRole.DisplayRole and orientation == Qt.Orientation.Horizontal:
-            return TITLES[section]
-        return None
+    logit_reach = (0.0, 1.0)  # what the bars of logits cover
+    prob_reach = (0.0, 1.0)
 
-    def _cell_text(self, rank: int, column: int) -> str:
-        row = self.row(rank)
-        match column:
-            case 0:
-                return f"{rank + 1:,}"
-            case 1:
-                return f"{row.text}  {FOLLOWS}" if row.follows else row.text
-            case 2:
-                return f"{row.logit:.2f}".replace("-", "−")
-            case 3:
-                return f"{probability(row.before)} → {probability(row.after)}"
-            case _:
-                return row.removed_by
+    def show_tokens(
+        self,
+        inspected: Inspected,
+        tokens: Ranked,
+        after: FilteredProbs,
+        sampling: SamplingConfig,
+        position: int,
+    ) -> None:
+        """Show what may follow a position."""
+        ids = inspected.capture.ids
+        next_id = int(ids[position + 1]) if position + 1 < len(ids) else None
+        temperature = 0.0 if after.greedy else sampling.temperature
+        stretched = 1 / temperature if temperature else 1.0
+        low, high = (float(tokens.logits[place]) * max(1.0, stretched) for place in (-1, 0))
+        self.logit_reach = (min(low, 0.0), max(high, 0.0))
+        self.prob_reach = (0.0, float(max(tokens.probs[0], after.probs[0])))
+        self.replace(Ranking(inspected, tokens, after, temperature, next_id))
 
-    def _in_words(self, rank: int) -> str:
-        row = self.row(rank)
-        scaled = "" if row.scaled is None else f", divided by the temperature {row.scaled:.4f}"
-        removed = f", removed by {row.removed_by}" if row.removed_by else ""
-        follows = ". The phrase goes on with it" if row.follows else ""
-        return (
-            f"Rank {rank + 1:,}, {row.text}, id {row.id}: logit {row.logit:.4f}{scaled}; "
-            f"probability {probability(row.before)}, after the filters {probability(row.after)}{removed}{follows}"
-        )
+    def cell(self, row: NextRow, column: int, role: int) -> Any:
+        if role in (Qt.ItemDataRole.ToolTipRole, Qt.ItemDataRole.AccessibleTextRole):
+            return _in_words(row)
+        return super().cell(row, column, role)
+
+
+def _in_words(row: NextRow) -> str:
+    scaled = "" if row.scaled is None else f", divided by the temperature {row.scaled:.4f}"
+    removed = f", removed by {row.removed_by}" if row.removed_by else ""
+    follows = ". The phrase goes on with it" if row.follows else ""
+    return (
+        f"Rank {row.rank + 1:,}, {row.text}, id {row.id}: logit {row.logit:.4f}{scaled}; "
+        f"probability {probability(row.before)}, after the filters {probability(row.after)}{removed}{follows}"
+    )
 
 
 class BarDelegate(QStyledItemDelegate):
@@ -150,15 +135,15 @@ class BarDelegate(QStyledItemDelegate):
         is_current = index.row() == table.currentIndex().row()
         if is_current:
             painter.fillRect(place, QColor(colours().accent_soft))
-        painter.setPen(QColor(colours().muted if row.removed_by else colours().text))
-        painter.setFont(mono_font() if index.column() == TOKEN else table.font())
         inside = place.adjusted(SMALL, 0, -SMALL, 0)
-        is_number = index.column() in (RANK, LOGIT, PROBABILITY)
-        side = Qt.AlignmentFlag.AlignRight if is_number else Qt.AlignmentFlag.AlignLeft
-        text = painter.fontMetrics().elidedText(
-            str(index.data()), Qt.TextElideMode.ElideRight, int(inside.width())
-        )
-        painter.drawText(inside, side | Qt.AlignmentFlag.AlignVCenter, text)
+        colour = "muted" if row.removed_by else "text"
+        if index.column() == TOKEN:
+            draw_token(painter, inside, index.data(), colour)
+        else:
+            painter.setPen(QColor(getattr(colours(), colour)))
+            painter.setFont(table.font())
+            side = index.data(Qt.ItemDataRole.TextAlignmentRole) or Qt.AlignmentFlag.AlignVCenter
+            painter.drawText(inside, side, index.data())
         if index.column() in (LOGIT, PROBABILITY):
             widest = "−00.00" if index.column() == LOGIT else "0.00314 % → 0.00314 %"
             figures = painter.fontMetrics().horizontalAdvance(widest) + SMALL
@@ -172,17 +157,15 @@ class BarDelegate(QStyledItemDelegate):
     def _paint_bars(
         self, painter: QPainter, place: QRectF, model: NextModel, row: NextRow, column: int
     ) -> None:
-        low, high = model.logit_reach if column == LOGIT else (0.0, model.highest)
-        values = (row.logit, row.scaled) if column == LOGIT else (row.before, row.after)
+        reach = model.logit_reach if column == LOGIT else model.prob_reach
+        before, after = (row.logit, row.scaled or 0.0) if column == LOGIT else (row.before, row.after)
         gone = column == LOGIT and bool(row.removed_by)
-        fills = (colours().border_strong, colours().border if gone else colours().accent)
-        middle, unit = place.center().y(), place.width() / ((high - low) or 1.0)
-        zero = place.left() - low * unit
-        for value, fill, top in zip(values, fills, (middle - BAR_PX - 0.5, middle + 0.5), strict=True):
-            if value:
-                bar = QRectF(zero, top, value * unit, BAR_PX).normalized()
-                painter.fillRect(bar, QColor(fill))
-        if low < 0:
+        bars = (
+            (before, BAR_PX, colours().border_strong),
+            (after, BAR_PX, colours().border if gone else colours().accent),
+        )
+        zero = draw_bars(painter, place, bars, reach)
+        if reach[0] < 0:
             painter.setPen(QColor(colours().muted))
             painter.drawLine(int(zero), int(place.top()) + 1, int(zero), int(place.bottom()) - 1)
 

@@ -5,22 +5,22 @@ from dataclasses import replace
 from PySide6.QtCore import QEvent, QModelIndex, Qt, Slot
 from PySide6.QtWidgets import QCheckBox, QFrame, QHBoxLayout, QVBoxLayout, QWidget
 
-from app.tabs.inspect.next_token.candidate_bars import CandidateBars
 from app.tabs.inspect.states.lens_table import SHADE, LensTable
 from app.tabs.inspect.view import InspectView
 from app.widgets.controls.elided_label import ElidedLabel
 from app.widgets.label import Label
 from app.widgets.shade import ShadeLegend
 from app.widgets.theme import LARGE, MEDIUM, SMALL, set_role
-from app.widgets.token_text import visible
+from app.widgets.token_bars import TokenBar, TokenBars
+from app.widgets.token_text import probability, visible
 from core.inspection.inspected import Inspected
-from core.inspection.lens import lens_candidates, lens_grid
+from core.inspection.lens import LensCandidate, lens_candidates, lens_grid
 from core.inspection.selection import Selection
 from core.inspection.view_kinds import VIEWS
 
 MARKS = "underlined: as the whole model says    ◥ as the phrase goes on"
 NO_LENS = "The lens was not computed for this phrase."
-PANEL_PX = 220
+PANEL_PX, MOST_CANDIDATES = 220, 10
 
 
 class LensView(InspectView):
@@ -49,7 +49,10 @@ class LensView(InspectView):
         self.table = LensTable()
         self.cell_label = Label(objectName="lensCellLabel", wordWrap=True)
         set_role(self.cell_label, "subtitle")
-        self.bars = CandidateBars()
+        self.bars = TokenBars("candidateBars", "The likeliest tokens of the selected cell", of_all=True)
+        self.bars.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.bars.setSelectionMode(TokenBars.SelectionMode.NoSelection)
+        self.bars.fit(MOST_CANDIDATES)
         self._lay_out()
         self.table.selectionModel().currentChanged.connect(self._choose)
         self.whole_layers.toggled.connect(self._show_again)
@@ -143,8 +146,15 @@ class LensView(InspectView):
         title = self.table.lens.headerData(here.row(), Qt.Orientation.Vertical)
         token = visible(self._inspected.phrase.pieces[here.column()].text)
         self.cell_label.setText(f"After {title}\nposition {here.column() + 1}, {token}")
-        self.bars.show_candidates(lens_candidates(self._inspected, state, here.column()))
+        bars = [_bar(one) for one in lens_candidates(self._inspected, state, here.column())]
+        self.bars.show_tokens(bars)
+        self.bars.setAccessibleDescription("; ".join(bar.spoken for bar in bars))
         self.table.setAccessibleDescription(
             f"{self.table.lens.rowCount()} rows, {self.table.lens.columnCount()} positions. "
             f"{self.table.lens.data(here, Qt.ItemDataRole.AccessibleTextRole)}."
         )
+
+
+def _bar(one: LensCandidate) -> TokenBar:
+    text, figure = visible(one.text), probability(one.prob)
+    return TokenBar(one.id, text, figure, f"{text}, id {one.id}, {figure}", one.prob)

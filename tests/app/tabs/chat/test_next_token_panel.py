@@ -11,7 +11,6 @@ from PySide6.QtCore import Qt
 from app.model_slot import ModelSlot
 from app.tabs.chat.sampling import next_token_controller
 from app.tabs.chat.sampling.next_token_controller import COUNT, NextTokenController
-from app.tabs.chat.sampling.next_token_list import CANDIDATE_ROLE
 from app.tabs.chat.sampling.next_token_panel import NextTokenPanel
 from core.config.sampling import SamplingConfig
 from core.runs.folder import Workspace
@@ -45,47 +44,47 @@ def show(panel, sampling):
 
 
 def rows(panel):
-    model = panel.list.candidates
-    return [model.index(row).data(CANDIDATE_ROLE) for row in range(model.rowCount())]
+    model = panel.list.rows
+    return [model.row(place) for place in range(model.rowCount())]
 
 
 def test_the_likeliest_are_shown_with_what_the_sampler_leaves(panel, qtmodeltester):
     show(panel, SamplingConfig(top_k=3, top_p=1))
     shown = rows(panel)
     assert len(shown) == COUNT
-    assert (shown[0].text, shown[0].removed_by, shown[3].removed_by) == ("a", "", "top-k")
+    assert (shown[0].text, shown[0].figure.endswith("%"), shown[3].figure) == ("a", True, "top-k")
     assert "3 of 32 tokens are left; ruled out by top-k 29." in panel.status.text()
-    qtmodeltester.check(panel.list.candidates)
+    qtmodeltester.check(panel.list.rows)
 
 
 def test_every_row_is_told_in_words(panel):
     show(panel, SamplingConfig(top_k=1, repetition_penalty=1.1))
-    told = panel.list.candidates.index(0).data(Qt.ItemDataRole.AccessibleTextRole)
+    told = panel.list.rows.index(0, 0).data(Qt.ItemDataRole.AccessibleTextRole)
     assert told.startswith("a, id 4: ")
     assert told.endswith("drawn with 100 %; less likely by the repetition penalty")
-    assert "ruled out by top-k" in panel.list.candidates.index(1).data(Qt.ItemDataRole.ToolTipRole)
+    assert "ruled out by top-k" in panel.list.rows.index(1, 0).data(Qt.ItemDataRole.ToolTipRole)
     assert panel.list.accessibleDescription().startswith("The likeliest is a with ")
 
 
 def test_a_click_or_enter_chooses_a_token(panel, qtbot):
     show(panel, OPEN)
-    place = panel.list.visualRect(panel.list.candidates.index(2)).center()
+    place = panel.list.visualRect(panel.list.rows.index(2, 0)).center()
     with qtbot.waitSignal(panel.token_chosen) as chosen:
         qtbot.mouseClick(panel.list.viewport(), Qt.MouseButton.LeftButton, pos=place)
-    assert chosen.args == [rows(panel)[2].token_id]
+    assert chosen.args == [rows(panel)[2].id]
     panel.list.setFocus()
-    panel.list.setCurrentIndex(panel.list.candidates.index(1))
+    panel.list.setCurrentIndex(panel.list.rows.index(1, 0))
     chosen_ids = []
     panel.token_chosen.connect(chosen_ids.append)
     qtbot.keyClick(panel.list, Qt.Key.Key_Return)
-    assert chosen_ids == [rows(panel)[1].token_id]
+    assert chosen_ids == [rows(panel)[1].id]
 
 
 def test_what_is_outdated_cannot_be_chosen(panel, qtbot):
     show(panel, OPEN)
     panel.show_outdated()
     with qtbot.assertNotEmitted(panel.token_chosen):
-        panel.list.clicked.emit(panel.list.candidates.index(0))
+        panel.list.clicked.emit(panel.list.rows.index(0, 0))
 
 
 # Following what stands in front
@@ -192,7 +191,7 @@ def test_other_settings_need_no_model(panel, controller, task, qtbot):
     qtbot.waitUntil(lambda: "32 of 32 tokens are left." in panel.status.text())
     controller.show_sampling(SamplingConfig(temperature=0))
     qtbot.waitUntil(lambda: "ruled out by greedy 31" in panel.status.text())
-    assert [row.final for row in rows(panel)[:2]] == [1, 0]
+    assert [row.prob for row in rows(panel)[:2]] == [1, 0]
     assert len(task.asked) == 1
 
 

@@ -1,0 +1,183 @@
+"""Tokens with their probabilities as bars: a list to choose from or to read, and what a table of them paints with."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from PySide6.QtCore import QEvent, QModelIndex, QRectF, QSize, Qt, Signal, Slot
+from PySide6.QtGui import QColor, QFontMetrics, QKeyEvent, QPainter, QPen
+from PySide6.QtWidgets import QListView, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
+
+from app.widgets.rows import ROW_ROLE, Index, Rows
+from app.widgets.theme import SMALL, TINY, colours, mono_font
+
+TEXT_SHARE, FIGURES = 0.4, "0.0042 %"  # of the width for a token's text; the widest figure
+BAR_PX, THIN_PX = 10, 3
+LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
+RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+
+
+class TokenBar(NamedTuple):
+    """One token of a list.
+
+    Attributes:
+        text, figure: What stands to the left and to the right of the bar.
+        spoken: All of it in words, for tool tips and assistive tools.
+        prob: From 0 to 1, that of the bar.
+        prob_before: That of the thin bar below; None for no such bar.
+        colour: Of the text, a field of `Colours`.
+    """
+
+    id: int
+    text: str
+    figure: str
+    spoken: str
+    prob: float
+    prob_before: float | None = None
+    colour: str = "text"
+
+
+class TokenRows(Rows[TokenBar]):
+    """`ROW_ROLE` is the `TokenBar` itself."""
+
+    def cell(self, row: TokenBar, column: int, role: int) -> Any:
+        match role:
+            case Qt.ItemDataRole.DisplayRole:
+                return row.text
+            case Qt.ItemDataRole.ToolTipRole | Qt.ItemDataRole.AccessibleTextRole:
+                return row.spoken
+        return super().cell(row, column, role)
+
+
+class TokenBars(QListView):
+    """A click, or Enter, chooses a token.
+
+    The longest bar is as wide as there is room; where `of_all` is true that is the bar of a probability of 1, and what it
+    lacks of that is painted too.
+
+    Signals:
+        chosen: The id of a token.
+    """
+
+    chosen = Signal(int)
+
+    _rows_to_fit = 0  # 0: as high as its layout has it; Qt may announce a style before __init__ got so far
+
+    def __init__(self, name: str, title: str, *, of_all: bool, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName(name)
+        self.setAccessibleName(title)
+        self.highest, self.of_all = 1.0, of_all  # the probability of the longest bar
+        self.rows = TokenRows(self)
+        self.setModel(self.rows)
+        self.setItemDelegate(_Bars(self))
+        self.setUniformItemSizes(True)
+        self.setMouseTracking(True)
+        self.setVerticalScrollMode(QListView.ScrollMode.ScrollPerPixel)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setEditTriggers(QListView.EditTrigger.NoEditTriggers)
+        self.clicked.connect(self._choose)
+
+    def show_tokens(self, tokens: Sequence[TokenBar]) -> None:
+        """Show these, the likeliest first. The current row stays where it is."""
+        if not self.of_all:
+            self.highest = max((max(one.prob, one.prob_before or 0.0) for one in tokens), default=1.0) or 1.0
+        self.rows.replace(tokens)
+
+    def fit(self, n_rows: int) -> None:
+        """Be exactly as high as so many rows."""
+        self._rows_to_fit = n_rows
+        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setFixedHeight(n_rows * self.row_px() + 2 * self.frameWidth())
+
+    def row_px(self) -> int:
+        return max(QFontMetrics(mono_font()).height(), self.fontMetrics().height()) + TINY
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and self.currentIndex().isValid():
+            self._choose(self.currentIndex())
+        elif event.key() == Qt.Key.Key_Escape:
+            event.ignore()  # for whoever closes what the list stands in
+        else:
+            super().keyPressEvent(event)
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
+            self.scheduleDelayedItemsLayout()
+            if self._rows_to_fit:
+                self.fit(self._rows_to_fit)
+
+    @Slot(QModelIndex)
+    def _choose(self, index: QModelIndex) -> None:
+        if self.isEnabled():
+            self.chosen.emit(index.data(ROW_ROLE).id)
+
+
+class _Bars(QStyledItemDelegate):
+    def sizeHint(self, _option: QStyleOptionViewItem, _index: Index) -> QSize:
+        return QSize(0, self._view().row_px())
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        view, one, place = self._view(), index.data(ROW_ROLE), QRectF(option.rect)
+        painter.save()
+        pointed_at = option.state & (QStyle.StateFlag.State_MouseOver | QStyle.StateFlag.State_Selected)
+        if pointed_at and view.focusPolicy() != Qt.FocusPolicy.NoFocus:  # else it is only to be read
+            painter.fillRect(place, QColor(colours().accent_soft))
+        inside = place.adjusted(TINY, 0, -TINY, 0)
+        left = inside.left() + TEXT_SHARE * inside.width()
+        right = inside.right() - view.fontMetrics().horizontalAdvance(FIGURES)
+        draw_token(painter, inside.adjusted(0, 0, left - SMALL - inside.right(), 0), one.text, one.colour)
+        bars = QRectF(left, place.top(), right - SMALL - left, place.height())
+        shares = [(one.prob, BAR_PX, colours().accent)]
+        if one.prob_before is not None:
+            shares.append((one.prob_before, THIN_PX, colours().border_strong))
+        if view.of_all:
+            draw_bars(painter, bars, [(1.0, BAR_PX, colours().border)])
+        draw_bars(painter, bars, shares, (0.0, view.highest))
+        painter.setPen(QColor(colours().muted))
+        painter.setFont(view.font())
+        painter.drawText(inside, RIGHT, one.figure)
+        if index == view.currentIndex() and view.hasFocus():
+            painter.setPen(QPen(QColor(colours().accent), 2))
+            painter.drawRect(place.adjusted(1, 1, -1, -1))
+        painter.restore()
+
+    def _view(self) -> TokenBars:
+        view = self.parent()
+        assert isinstance(view, TokenBars), "made for this list"
+        return view
+
+
+def draw_token(painter: QPainter, place: QRectF, text: str, colour: str) -> None:
+    """A token's text, cut where the room ends; `colour` is a field of `Colours`."""
+    painter.setFont(mono_font())
+    painter.setPen(QColor(getattr(colours(), colour)))
+    shown = painter.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, int(place.width()))
+    painter.drawText(place, LEFT, shown)
+
+
+def draw_bars(
+    painter: QPainter,
+    place: QRectF,
+    bars: Sequence[tuple[float, int, str]],
+    reach: tuple[float, float] = (0.0, 1.0),
+) -> float:
+    """Bars below each other in the middle of a place.
+
+    Args:
+        bars: The value, the height in pixels and the colour of each. One of a value of 0 is not seen, any other is.
+        reach: The values at the left and the right end of the place.
+
+    Returns:
+        Where the value 0 is, from the left.
+    """
+    low, high = reach
+    unit = place.width() / ((high - low) or 1.0)
+    zero = place.left() - low * unit
+    top = place.center().y() - (sum(px for _, px, _ in bars) + len(bars) - 1) / 2
+    for value, px, colour in bars:
+        if value:
+            width = max(1.0, abs(value) * unit)
+            painter.fillRect(QRectF(zero if value > 0 else zero - width, top, width, px), QColor(colour))
+        top += px + 1
+    return zero
