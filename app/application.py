@@ -22,7 +22,9 @@ from PySide6.QtCore import (
 from PySide6.QtWidgets import QApplication, QMessageBox
 
 from app.ending import EndingSignals
-from app.help.report import LOG_NAME
+from app.errors import DEFECT
+from app.help.crash_report import CrashReport, left_since_last_start, log_folder
+from app.help.report import LOG_LINE, LOG_NAME
 from app.jobs.garbage import GarbageCollector
 from app.jobs.job import Job
 from app.settings import APPLICATION, WindowSettings
@@ -60,25 +62,34 @@ def run(workspace: Workspace) -> int:
     if not has_display():
         raise NoDisplayError
     sys.setswitchinterval(SWITCH_SECONDS)
+    crashed_before = left_since_last_start()
+    crash_report = CrashReport()
+    logging.raiseExceptions = False  # a log that cannot be written is no reason to talk of it
     app = _application()
     try:
         workspace.prepare()
     except UserFacingError as error:
+        crash_report.close()
         if not _has_reader():
-            failure_box(error).exec()
+            failure_box(error.message, error.remedy).exec()
         raise
+    sys.excepthook = CrashHook()
     collector = GarbageCollector(app)
     ending = EndingSignals(app)
     studio = Studio(app, workspace)
     ending.asked.connect(studio.stop_and_close)
     studio.window.show()
+    if crashed_before:
+        studio.window.offer_crash_report()
     code = app.exec()
     window = studio.window
     window.queues.close_down()  # closing did so and waited, unless the system ended the session
     if not window.queues.wait_all(LAST_WAIT_MS):
+        crash_report.close()
         _leave_at_once(window, code)
     ending.release()
     collector.release()
+    crash_report.close()
     return code
 
 
@@ -157,7 +168,7 @@ class Studio(QObject):
         self._log_file = logging.handlers.RotatingFileHandler(
             workspace.root / LOG_NAME, maxBytes=LOG_BYTES, backupCount=1, encoding="utf-8", delay=True
         )
-        self._log_file.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+        self._log_file.setFormatter(logging.Formatter(LOG_LINE))
         root.addHandler(self._log_file)
 
 
@@ -186,9 +197,9 @@ def _leave_at_once(window: MainWindow, code: int) -> NoReturn:
     os._exit(code)
 
 
-def failure_box(error: UserFacingError) -> QMessageBox:
-    """A message for whoever started the program without a terminal, and has no window yet to read it in."""
-    return MessageBox(QMessageBox.Icon.Critical, APPLICATION, error.message, error.remedy)
+def failure_box(message: str, remedy: str) -> QMessageBox:
+    """For whoever started the program without a terminal, and has no window yet to read it in."""
+    return MessageBox(QMessageBox.Icon.Critical, APPLICATION, message, remedy)
 
 
 def _has_reader() -> bool:
@@ -231,16 +242,28 @@ def _x_server_answers() -> bool:
 
 
 class CrashHook:
-    """The window's outermost frame: a defect is logged once and owned in a banner, and the program goes on."""
+    """The window's outermost frame: a defect is logged once and owned in a banner, and the program goes on.
 
-    def __init__(self, window: MainWindow) -> None:
+    Without a window it ends the program, which says so in a box where nobody reads the terminal.
+    """
+
+    def __init__(self, window: MainWindow | None = None) -> None:
         self._window = window
 
     def __call__(self, kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-        log.critical("a slot failed", exc_info=(kind, error, trace))
-        self._window.show_failure(error)
+        log.critical("a slot failed" if self._window else "the start failed", exc_info=(kind, error, trace))
+        if self._window is not None:
+            self._window.show_failure(error)
+            return
+        sys.__excepthook__(kind, error, trace)
+        if not _has_reader():
+            failure_box(DEFECT, f"A file in {log_folder()} says more.").exec()
 
 
 def _log_qt(kind: QtMsgType, _context: QMessageLogContext, message: str) -> None:
-    levels = {QtMsgType.QtDebugMsg: logging.DEBUG, QtMsgType.QtInfoMsg: logging.INFO}
+    levels = {
+        QtMsgType.QtDebugMsg: logging.DEBUG,
+        QtMsgType.QtInfoMsg: logging.INFO,
+        QtMsgType.QtFatalMsg: logging.CRITICAL,  # Qt aborts then: the report of the crash says why
+    }
     logging.getLogger("qt").log(levels.get(kind, logging.WARNING), message)

@@ -1,28 +1,48 @@
-"""What a report of a problem should hold: versions, the system, and the end of the log."""
+"""What a report of a problem should hold: versions, the system, the last crash, and the end of the log."""
 
 import importlib.metadata
+import os
 import platform
 from pathlib import Path
+
+import psutil
+from PySide6.QtGui import QGuiApplication
+
+from core.wording import counted, file_size
 
 PACKAGE = "sheepop-studio"
 PACKAGES = (PACKAGE, "PySide6_Essentials", "torch", "pydantic", "tokenizers", "pypdf", "pypdfium2")
 LOG_TAIL = 8_000  # characters
 
 LOG_NAME = "studio.log"
+LOG_LINE = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 UNKNOWN = "unknown"  # a program without the record of a package; nothing is imported to ask it
 
 
-def problem_report(workspace: Path) -> str:
-    """A text to paste into a report. It holds no document and no reply of a model."""
+def problem_report(workspace: Path, crash: str = "") -> str:
+    """A text to paste into a report. It holds no document and no reply of a model.
+
+    Args:
+        crash: What the last crash left, under a heading; "" where there was none.
+    """
     lines = [f"{name} {version(name)}" for name in PACKAGES]
     lines += [
         f"Python {platform.python_version()}",
         platform.platform(),
+        machine(),
+        f"Window: {QGuiApplication.platformName()}, scaled by {QGuiApplication.primaryScreen().devicePixelRatio():g}",
+        *(["", crash] if crash else []),
         "",
         "Log:",
         _log_tail(workspace / LOG_NAME),
     ]
     return "\n".join(lines)
+
+
+def machine() -> str:
+    """The processor's architecture, how many the system has of it, and its memory."""
+    memory = file_size(psutil.virtual_memory().total)
+    return f"{platform.machine()}, {counted(os.cpu_count() or 1, 'processor')}, {memory} of memory"
 
 
 def version(package: str) -> str:

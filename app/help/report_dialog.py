@@ -1,9 +1,12 @@
-"""Help > Report a problem: shows the report first, and copies it only where the user wants it."""
+"""Help > Report a problem: shows the report first, and copies or saves it only where the user wants it."""
 
-from PySide6.QtCore import QSize, Qt, Slot
+from pathlib import Path
+
+from PySide6.QtCore import QSize, QStandardPaths, Qt, Slot
 from PySide6.QtGui import QFontDatabase, QGuiApplication
-from PySide6.QtWidgets import QDialog, QDialogButtonBox, QPlainTextEdit, QWidget
+from PySide6.QtWidgets import QDialog, QDialogButtonBox, QFileDialog, QPlainTextEdit, QWidget
 
+from app.errors import sentences
 from app.help.report import project_page
 from app.settings import APPLICATION
 from app.widgets.controls.small import named_button
@@ -11,14 +14,19 @@ from app.widgets.geometry import bounded
 from app.widgets.label import Label
 from app.widgets.layout import column
 from app.widgets.theme import LARGE, set_role
+from core.disk.files import write_anywhere
+from core.errors.base import UserFacingError
+from core.wording import encodable
 
 FIRST_SIZE_PX = QSize(640, 520)
+FILE_NAME = "sheepop-studio-report.txt"
 WHAT = (
-    "These details help to find the cause: the versions of the program's parts and the end of its log. It holds no document "
-    "and no conversation, but names of files and folders may stand in it. You can change it before you copy it."
+    "These details help to find the cause: the versions of the program's parts, what the last crash left, and the end of the "
+    "log. They hold no document and no conversation, but names of files and folders may stand in them. You can change them "
+    "before you copy or save them."
 )
 NO_ADDRESS = (
-    "Nothing is sent from here. Copy the report and send it to whoever gave you the program, together with what you did "
+    "Nothing is sent from here. Copy or save the report and send it to whoever gave you the program, together with what you did "
     "before the problem came."
 )
 ADDRESS = (
@@ -28,7 +36,7 @@ ADDRESS = (
 
 
 class ReportDialog(QDialog):
-    """A report to read, to change and to copy."""
+    """A report to read, to change, to copy and to save."""
 
     def __init__(self, report: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -49,22 +57,47 @@ class ReportDialog(QDialog):
         )
         set_role(self.copy_button, "primary")
         self.copy_button.clicked.connect(self._copy)
-        self.copied = Label(objectName="reportCopiedLabel")
-        set_role(self.copied, "muted")
+        self.save_button = named_button(
+            "&Save…", "saveReportButton", "file", "Save the report as a text file"
+        )
+        self.save_button.clicked.connect(self._ask_where)
+        self.outcome = Label(objectName="reportOutcomeLabel", wordWrap=True)
+        set_role(self.outcome, "muted")
         self._lay_out()
 
     def _lay_out(self) -> None:
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
-        buttons.addButton(self.copy_button, QDialogButtonBox.ButtonRole.ActionRole)
+        for button in (self.copy_button, self.save_button):
+            buttons.addButton(button, QDialogButtonBox.ButtonRole.ActionRole)
         buttons.rejected.connect(self.reject)
         what, where = Label(WHAT, wordWrap=True), Label(where_to_send(), wordWrap=True)
-        column(what, (self.report, 1), where, self.copied, buttons, of=self, margins=LARGE)
+        column(what, (self.report, 1), where, self.outcome, buttons, of=self, margins=LARGE)
         self.resize(bounded(self, FIRST_SIZE_PX))
 
     @Slot()
     def _copy(self) -> None:
         QGuiApplication.clipboard().setText(self.report.toPlainText())
-        self.copied.setText("Copied. Paste it into your message.")
+        self.outcome.setText("Copied. Paste it into your message.")
+
+    @Slot()
+    def _ask_where(self) -> None:
+        folder = QStandardPaths.writableLocation(QStandardPaths.StandardLocation.DocumentsLocation)
+        dialog = QFileDialog(self, "Save the report", folder, "Text (*.txt)")
+        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+        dialog.setDefaultSuffix("txt")
+        dialog.selectFile(FILE_NAME)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.fileSelected.connect(self._save)
+        dialog.open()
+
+    @Slot(str)
+    def _save(self, chosen: str) -> None:
+        try:
+            write_anywhere(Path(chosen), encodable(self.report.toPlainText()))
+        except UserFacingError as error:
+            self.outcome.setText(" ".join(sentences(error)))
+        else:
+            self.outcome.setText(f"Saved as {chosen}.")
 
 
 def where_to_send() -> str:

@@ -1,7 +1,7 @@
 """The window: tabs on one workspace, whichever they are."""
 
 from PySide6.QtCore import QByteArray, QSize, QTimer, Signal, Slot
-from PySide6.QtGui import QCloseEvent, QShowEvent
+from PySide6.QtGui import QAction, QCloseEvent, QShowEvent
 from PySide6.QtWidgets import QMainWindow, QWidget
 
 from app.context import Context, WaysBetweenTabs
@@ -22,6 +22,7 @@ from core.runs.folder import Workspace
 
 TELLING_MS = 8_000
 FIRST_SIZE_PX = QSize(1240, 760)
+CRASHED = "The program failed when it last ran."
 
 
 class MainWindow(QMainWindow):
@@ -64,6 +65,12 @@ class MainWindow(QMainWindow):
     def show_failure(self, error: BaseException) -> None:
         """Report a failure in the tab that the user looks at."""
         present(error, self.tabs.front.tab.banner)
+
+    def offer_crash_report(self) -> None:
+        """Say that a run before this one left a report, and offer to open it."""
+        show = QAction("&Show the report", self, toolTip="Read it, copy it or save it; nothing is sent")
+        show.triggered.connect(self.menus.report)
+        self.tabs.front.tab.banner.show_offer(CRASHED, [show])
 
     @Slot()
     def stop_and_close(self) -> None:

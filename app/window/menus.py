@@ -8,6 +8,7 @@ from PySide6.QtGui import QAction, QActionGroup, QKeySequence
 from PySide6.QtWidgets import QMainWindow, QMenu
 
 from app.help.about import AboutDialog
+from app.help.crash_report import newest_report
 from app.help.help_window import HelpWindow
 from app.help.report import problem_report
 from app.help.report_dialog import ReportDialog
@@ -106,7 +107,7 @@ class Menus(QObject):
             self._add(menu, title, "", "", self._show_page).setData(page)
         self._add(menu, "Keyboard &shortcuts…", "Ctrl+/", "", self._show_shortcuts)
         menu.addSeparator()
-        self._add(menu, "&Report a problem…", "", "bug", self._report)
+        self._add(menu, "&Report a problem…", "", "bug", self.report)
         self._add(menu, "&About SheepOp Studio", "", "", self._show_about)
 
     def _add(
@@ -163,8 +164,9 @@ class Menus(QObject):
         dialog.show_keys([("Everywhere", keys_of_menus(self._window.menuBar())), *self._tabs.keys()])
 
     @Slot()
-    def _report(self) -> None:
-        ReportDialog(problem_report(self._workspace), self._window).open()
+    def report(self) -> None:
+        """Show what a report of a problem should hold."""
+        ReportDialog(problem_report(self._workspace, newest_report()), self._window).open()
 
     @Slot()
     def _show_about(self) -> None:

@@ -17,6 +17,7 @@ from PySide6.QtCore import QCoreApplication, QEvent
 from pytestqt.qtbot import QtBot
 
 from app import settings
+from app.help import crash_report
 from app.jobs.job import Job
 from app.jobs.job_queue import JobQueues
 from app.tabs.train.form import plan_controller
@@ -74,6 +75,14 @@ def personal_file(monkeypatch, tmp_path):
     file = tmp_path / "personal.ini"
     monkeypatch.setattr(settings, "personal_file", lambda: file)
     return file
+
+
+@pytest.fixture(autouse=True)
+def log_folder(monkeypatch, tmp_path):
+    """What a crash leaves is none of a test's either; it is not there before there is something to leave."""
+    folder = tmp_path / "logs"
+    monkeypatch.setattr(crash_report, "log_folder", lambda: folder)
+    return folder
 
 
 @pytest.fixture(autouse=True)

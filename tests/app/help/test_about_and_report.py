@@ -5,6 +5,7 @@ import platform
 import pytest
 from PySide6.QtCore import Qt, qVersion
 from PySide6.QtGui import QDesktopServices, QGuiApplication
+from PySide6.QtWidgets import QFileDialog
 
 from app.help import about, report, report_dialog
 from app.help.about import AboutDialog
@@ -89,7 +90,45 @@ def test_a_report_is_copied_only_when_it_is_asked_for(qtbot):
     dialog.report.appendPlainText("I pressed Start.")
     qtbot.mouseClick(dialog.copy_button, LEFT)
     assert QGuiApplication.clipboard().text() == "torch 2.13\nI pressed Start."
-    assert dialog.copied.text().startswith("Copied")
+    assert dialog.outcome.text().startswith("Copied")
+
+
+def save(qtbot, dialog, path):
+    qtbot.mouseClick(dialog.save_button, LEFT)
+    asked = dialog.findChild(QFileDialog)
+    asked.fileSelected.emit(str(path))
+    asked.close()
+
+
+def test_a_report_is_saved_as_it_stands_there(qtbot, tmp_path):
+    dialog = ReportDialog("torch 2.13")
+    qtbot.addWidget(dialog)
+    dialog.show()
+    dialog.report.appendPlainText("I pressed Start.")
+    save(qtbot, dialog, tmp_path / "mine.txt")
+    assert (tmp_path / "mine.txt").read_text(encoding="utf-8") == "torch 2.13\nI pressed Start."
+    assert dialog.outcome.text() == f"Saved as {tmp_path / 'mine.txt'}."
+
+
+def test_a_report_that_cannot_be_saved_says_why(qtbot, tmp_path):
+    dialog = ReportDialog("torch 2.13")
+    qtbot.addWidget(dialog)
+    dialog.show()
+    save(qtbot, dialog, tmp_path / "gone" / "mine.txt")
+    assert str(tmp_path / "gone") in dialog.outcome.text()
+
+
+def test_a_report_holds_the_versions_the_machine_the_crash_and_the_end_of_the_log(tmp_path, qapp):
+    (tmp_path / "studio.log").write_text("first" + " " * report.LOG_TAIL + "the last words", encoding="utf-8")
+    text = report.problem_report(tmp_path, "crash-0.1.0.txt:\nSegmentation fault")
+    for part in (
+        f"torch {report.version('torch')}",
+        report.machine(),
+        "Segmentation fault",
+        "the last words",
+    ):
+        assert part in text
+    assert "first" not in text
 
 
 def test_without_a_project_page_the_report_goes_to_whoever_gave_the_program(monkeypatch):
@@ -100,3 +139,11 @@ def test_without_a_project_page_the_report_goes_to_whoever_gave_the_program(monk
 def test_with_a_project_page_the_report_goes_there(monkeypatch):
     monkeypatch.setattr(report_dialog, "project_page", lambda: "https://example.org/studio")
     assert "https://example.org/studio" in where_to_send()
+
+
+def test_esc_closes_the_report(qtbot):
+    dialog = ReportDialog("torch 2.13")
+    qtbot.addWidget(dialog)
+    dialog.show()
+    with qtbot.waitSignal(dialog.rejected):
+        qtbot.keyClick(dialog.report, Qt.Key.Key_Escape)

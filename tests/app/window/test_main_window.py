@@ -164,7 +164,7 @@ def test_a_workspace_that_cannot_be_made_is_reported_in_a_sentence(tmp_path):
 
 def test_before_there_is_a_window_a_failure_has_a_box_of_its_own(qtbot):
     error = WorkspaceError("/meadow", "it is a file")
-    box = failure_box(error)
+    box = failure_box(error.message, error.remedy)
     qtbot.addWidget(box)
     assert box.text() == error.message
     assert box.informativeText() == error.remedy
