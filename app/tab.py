@@ -29,8 +29,7 @@ class Tab(QWidget):
     banner: Banner
 
     def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.setAccessibleName(self.title)
+        super().__init__(parent, accessibleName=self.title)
 
     @property
     def busy(self) -> bool:

@@ -43,8 +43,7 @@ class ReportDialog(QDialog):
         self.setObjectName("reportDialog")
         self.setWindowTitle(f"Report a problem — {APPLICATION}")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.report = QPlainTextEdit(report, objectName="reportEdit")
-        self.report.setAccessibleName("The report")
+        self.report = QPlainTextEdit(report, objectName="reportEdit", accessibleName="The report")
         self.report.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
         self.report.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
         self.report.setTabChangesFocus(True)
@@ -61,8 +60,7 @@ class ReportDialog(QDialog):
             "&Save…", "saveReportButton", "file", "Save the report as a text file"
         )
         self.save_button.clicked.connect(self._ask_where)
-        self.outcome = Label(objectName="reportOutcomeLabel", wordWrap=True)
-        set_role(self.outcome, "muted")
+        self.outcome = Label(objectName="reportOutcomeLabel", wordWrap=True, role="muted")
         self._lay_out()
 
     def _lay_out(self) -> None:

@@ -11,12 +11,10 @@ from PySide6.QtWidgets import (
     QLayout,
     QPushButton,
     QSizePolicy,
-    QToolButton,
     QWidget,
 )
 
-from app.widgets.controls.small import application
-from app.widgets.icons import give_icon
+from app.widgets.controls.small import application, tool_button
 from app.widgets.label import Label
 from app.widgets.layout import column, row
 from app.widgets.picture import Picture
@@ -44,11 +42,7 @@ class Banner(QFrame):
             Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
         )
         self._label.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.MinimumExpanding)
-        self._close = QToolButton(objectName="bannerCloseButton", autoRaise=True)
-        self._close.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self._close.setToolTip("Close this message")
-        self._close.setAccessibleName("Close this message")
-        give_icon(self._close, "close")
+        self._close = tool_button("bannerCloseButton", "close", "Close this message")
         self._close.clicked.connect(self.hide)
         self._buttons = row()
         self._buttons.setAlignment(Qt.AlignmentFlag.AlignRight)

@@ -19,10 +19,8 @@ class EmptyState(QWidget):
 
     def __init__(self, title: str, text: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        heading = Label(title, alignment=Qt.AlignmentFlag.AlignCenter)
-        set_role(heading, "title")
-        sentence = Label(text, alignment=Qt.AlignmentFlag.AlignCenter, wordWrap=True)
-        set_role(sentence, "muted")
+        heading = Label(title, alignment=Qt.AlignmentFlag.AlignCenter, role="title")
+        sentence = Label(text, alignment=Qt.AlignmentFlag.AlignCenter, wordWrap=True, role="muted")
         self._cards = row(spacing=HUGE)
         self._cards.setAlignment(Qt.AlignmentFlag.AlignCenter)
         column((STRETCH, 2), heading, sentence, HUGE, self._cards, (STRETCH, 3), of=self, margins=MEDIUM)
@@ -40,10 +38,8 @@ class Card(QFrame):
         self.setFixedWidth(_CARD_WIDTH_PX)
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Preferred)
         self.button = button
-        heading = Label(title, alignment=Qt.AlignmentFlag.AlignCenter)
-        set_role(heading, "subtitle")
-        sentence = Label(text, wordWrap=True, alignment=Qt.AlignmentFlag.AlignHCenter)
-        set_role(sentence, "muted")
+        heading = Label(title, alignment=Qt.AlignmentFlag.AlignCenter, role="subtitle")
+        sentence = Label(text, wordWrap=True, alignment=Qt.AlignmentFlag.AlignHCenter, role="muted")
         words = Picture(picture, "accent", _PICTURE_PX), heading, sentence
         column(*words, STRETCH, LARGE - MEDIUM, button, of=self, margins=HUGE, spacing=MEDIUM)
 

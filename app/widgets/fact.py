@@ -5,7 +5,6 @@ from PySide6.QtWidgets import QWidget
 
 from app.widgets.label import Label
 from app.widgets.layout import column
-from app.widgets.theme import set_role
 
 
 class Fact(QWidget):
@@ -14,10 +13,8 @@ class Fact(QWidget):
     def __init__(self, title: str, name: str, parent: QWidget | None = None) -> None:
         """`name` is the object name of the value's label."""
         super().__init__(parent)
-        caption = Label(title)
-        set_role(caption, "muted")
-        self.value = Label(objectName=name)
-        self.value.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        caption = Label(title, role="muted")
+        self.value = Label(objectName=name, textInteractionFlags=Qt.TextInteractionFlag.TextSelectableByMouse)
         self.value.setAccessibleName(title)
         column(caption, self.value, of=self, spacing=0)
 

@@ -10,13 +10,19 @@ from typing import Any
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel, QMessageBox, QWidget
 
+from app.widgets.theme import set_role
+
 
 class Label(QLabel):
-    """A `QLabel` that never takes its text for HTML."""
+    """A `QLabel` that never takes its text for HTML; `role` is its look, as for `set_role`."""
 
-    def __init__(self, text: str = "", parent: QWidget | None = None, **properties: Any) -> None:
+    def __init__(
+        self, text: str = "", parent: QWidget | None = None, *, role: str = "", **properties: Any
+    ) -> None:
         super().__init__(parent, textFormat=Qt.TextFormat.PlainText, **properties)
         self.setText(text)  # behind the format: nothing is guessed about it
+        if role:
+            set_role(self, role)
 
 
 class MessageBox(QMessageBox):

@@ -159,9 +159,7 @@ def _example(field: TextField) -> str:
 
 
 def _muted(text: str) -> Label:
-    label = Label(text, wordWrap=True)
-    set_role(label, "muted")
-    return label
+    return Label(text, wordWrap=True, role="muted")
 
 
 def _column(dialog: QDialog, *parts: Part) -> QVBoxLayout:

@@ -230,12 +230,15 @@ class NoMatches(QWidget):
     def __init__(self, table: QAbstractScrollArea) -> None:
         super().__init__(table.viewport())
         self.setObjectName("noMatches")
-        self.title = Label(objectName="noMatchesTitle", wordWrap=True, alignment=Qt.AlignmentFlag.AlignCenter)
-        set_role(self.title, "subtitle")
-        self.detail = Label(
-            objectName="noMatchesDetail", wordWrap=True, alignment=Qt.AlignmentFlag.AlignCenter
+        self.title = Label(
+            objectName="noMatchesTitle",
+            wordWrap=True,
+            alignment=Qt.AlignmentFlag.AlignCenter,
+            role="subtitle",
         )
-        set_role(self.detail, "muted")
+        self.detail = Label(
+            objectName="noMatchesDetail", wordWrap=True, alignment=Qt.AlignmentFlag.AlignCenter, role="muted"
+        )
         self.button = QPushButton(objectName="clearFiltersButton")
         button = self.button, Qt.AlignmentFlag.AlignHCenter
         column(STRETCH, self.title, self.detail, SMALL, button, STRETCH, of=self, margins=MEDIUM)

@@ -12,7 +12,7 @@ from app.widgets.controls.section import Section
 from app.widgets.icons import give_icon
 from app.widgets.label import Label
 from app.widgets.layout import STRETCH, column
-from app.widgets.theme import LARGE, MEDIUM, set_role
+from app.widgets.theme import LARGE, MEDIUM
 from core.config.corpus import ImportConfig
 from core.documents.ocr import missing_languages
 
@@ -106,9 +106,8 @@ class ImportOptionsDialog(QDialog):
         self._open_languages = QAction(self, toolTip="Choose among the installed languages")
         self._open_languages.triggered.connect(self._show_languages)
         give_icon(self._open_languages, "chevron-down")
-        self.problem = Label(objectName="ocrProblem", wordWrap=True, visible=False)
+        self.problem = Label(objectName="ocrProblem", wordWrap=True, visible=False, role="warning")
         self.problem.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        set_role(self.problem, "warning")
         self.buttons = QDialogButtonBox()
         self._lay_out()
         self._fields.changed.connect(self._follow)
@@ -191,8 +190,7 @@ class ImportOptionsDialog(QDialog):
         return [name for name in self.languages_edit.text().replace(" ", "").split("+") if name]
 
     def _lay_out(self) -> None:
-        hint = Label(_HINT, wordWrap=True)
-        set_role(hint, "muted")
+        hint = Label(_HINT, wordWrap=True, role="muted")
         standard = QDialogButtonBox.StandardButton
         self.buttons.setStandardButtons(standard.Ok | standard.Cancel | standard.RestoreDefaults)
         for button in self.buttons.buttons():

@@ -169,8 +169,7 @@ class ProgressStrip(QFrame):
         self.progress = ImportProgress()
         self._waiting = ""
         self._paused = False
-        self.bar = QProgressBar(objectName="importProgress", textVisible=False)
-        self.bar.setAccessibleName("Files read")
+        self.bar = QProgressBar(objectName="importProgress", textVisible=False, accessibleName="Files read")
         self.label = ElidedLabel(objectName="importLabel")
         self.pause_button = named_button(
             "Pa&use", "pauseImportButton", "pause", "Hold the import back for a while"

@@ -141,8 +141,7 @@ class HitStepper(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.label = Label(objectName="hitLabel")
-        set_role(self.label, "muted")
+        self.label = Label(objectName="hitLabel", role="muted")
         self.back = _arrow("previousHitButton", "chevron-up", "The hit before (Shift+F3)")
         self.on = _arrow("nextHitButton", "chevron-down", "The next hit (F3)")
         self.back.clicked.connect(self._step_back)
@@ -170,7 +169,6 @@ class HitStepper(QWidget):
 
 
 def _arrow(name: str, picture: str, tip: str) -> QToolButton:
-    arrow = QToolButton(objectName=name, autoRaise=True, toolTip=tip)
-    arrow.setAccessibleName(tip)
+    arrow = QToolButton(objectName=name, autoRaise=True, toolTip=tip, accessibleName=tip)
     give_icon(arrow, picture)
     return arrow

@@ -61,14 +61,10 @@ class PreviewCard(QFrame):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         set_role(self, "card")
-        self.name = Label(objectName="previewName", wordWrap=True)
-        set_role(self.name, "subtitle")
-        self.facts = Label(objectName="previewFacts", wordWrap=True)
-        set_role(self.facts, "muted")
-        self.pages = Label(objectName="weakPages", wordWrap=True)
-        set_role(self.pages, "warning")
-        self.difference = Label(objectName="differenceLabel")
-        set_role(self.difference, "muted")
+        self.name = Label(objectName="previewName", wordWrap=True, role="subtitle")
+        self.facts = Label(objectName="previewFacts", wordWrap=True, role="muted")
+        self.pages = Label(objectName="weakPages", wordWrap=True, role="warning")
+        self.difference = Label(objectName="differenceLabel", role="muted")
         self.cleaned, self.as_read = MarkedText(struck=False), MarkedText(struck=True)
         self.text = self.cleaned
         self._captions = {AS_READ: Label(AS_READ), CLEANED: Label(CLEANED)}

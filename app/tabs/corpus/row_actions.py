@@ -12,7 +12,7 @@ from app.widgets.controls.small import application
 from app.widgets.icons import give_icon
 from app.widgets.label import Label
 from app.widgets.layout import STRETCH, row
-from app.widgets.theme import HUGE, LARGE, TINY, set_role
+from app.widgets.theme import HUGE, LARGE, TINY
 from core.corpus.rows import DocumentRow
 from core.documents.kinds import kind_named
 from core.events.document_state import NOT_READ, UNFINISHED, DocumentState
@@ -214,8 +214,7 @@ class ActionRow(QWidget):
 
     def __init__(self, actions: RowActions, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.count_label = Label(objectName="chosenLabel")
-        set_role(self.count_label, "muted")
+        self.count_label = Label(objectName="chosenLabel", role="muted")
         self.near_button = QToolButton(objectName="nearButton", autoRaise=True)
         self.near_button.setToolTip(
             "Exclude every document that nearly repeats another one. Undo takes them in again."

@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
 from app.widgets.controls.check_list import CHECKED, UNCHECKED, CheckList, CheckRow, check_view
 from app.widgets.label import Label
 from app.widgets.layout import column, row
-from app.widgets.theme import LARGE, MEDIUM, set_role
+from app.widgets.theme import LARGE, MEDIUM
 from core.config.tag import SEPARATOR, tag_key, tag_name
 from core.corpus.rows import DocumentRow
 from core.wording import counted, number
@@ -57,8 +57,7 @@ class TagsDialog(QDialog):
         self.add_button = QPushButton("&Add", objectName="addTagButton", autoDefault=False)
         self.add_button.setAccessibleName("Add the tag")
         self.add_button.setToolTip("Tick this tag for the chosen documents")
-        self.problem = Label(objectName="tagProblem", wordWrap=True, visible=False)
-        set_role(self.problem, "error")
+        self.problem = Label(objectName="tagProblem", wordWrap=True, visible=False, role="error")
         self.buttons = QDialogButtonBox(
             QDialogButtonBox.StandardButton.Ok | QDialogButtonBox.StandardButton.Cancel
         )

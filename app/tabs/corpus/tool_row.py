@@ -86,8 +86,7 @@ class ToolRow(QWidget):
         return menu
 
     def _lay_out(self) -> None:
-        title = Label("Corpus")
-        set_role(title, "title")
+        title = Label("Corpus", role="title")
         set_role(self.totals, "muted")
         words = column(title, self.totals, spacing=0)
         row((words, 1), self.watch_chip, self.options, self.sample_button, self.add_button, of=self)

@@ -16,7 +16,7 @@ from app.widgets.controls.editors import editor_for
 from app.widgets.controls.section import Section
 from app.widgets.label import Label
 from app.widgets.layout import STRETCH, boxed, column, label_of, row
-from app.widgets.theme import MEDIUM, SMALL, TINY, set_role
+from app.widgets.theme import MEDIUM, SMALL, TINY
 from core.config.setting import Config, Setting, describe
 from core.errors.base import BadSettingError
 
@@ -183,10 +183,8 @@ class Field:
         self.editor.setAccessibleName(f"{setting.title} ({unit})" if unit else setting.title)
         self.label = label_of(self.editor, setting.title)
         self.label.setToolTip(setting.help)
-        self.unit = Label(unit)
-        set_role(self.unit, "muted")
-        self.problem = Label(wordWrap=True, visible=False)
-        set_role(self.problem, "error")
+        self.unit = Label(unit, role="muted")
+        self.problem = Label(wordWrap=True, visible=False, role="error")
         self.row = boxed(column(row((self.editor, 1), self.unit), self.problem, spacing=TINY))
 
     def set_fixed(self, reason: str) -> None:

@@ -160,8 +160,7 @@ class TextEdit(QLineEdit):
     changed = Signal()
 
     def __init__(self, setting: Setting) -> None:
-        super().__init__()
-        self.setPlaceholderText(setting.empty)
+        super().__init__(placeholderText=setting.empty)
         self.textChanged.connect(self.changed)
 
     def show_value(self, value: str) -> None:
@@ -199,9 +198,7 @@ class LinesEdit(QPlainTextEdit):
     changed = Signal()
 
     def __init__(self, _setting: Setting) -> None:
-        super().__init__()
-        self.setPlaceholderText("one per line")
-        self.setTabChangesFocus(True)
+        super().__init__(placeholderText="one per line", tabChangesFocus=True)
         self.setFixedHeight(3 * self.fontMetrics().lineSpacing() + LARGE)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)  # else its row grows
         self.textChanged.connect(self.changed)

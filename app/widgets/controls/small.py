@@ -20,9 +20,16 @@ def named_button(text: str, name: str, picture: str, tooltip: str, colour: str =
         name: The object name.
         picture, colour: As for `give_icon`.
     """
-    button = QPushButton(text, objectName=name, toolTip=tooltip)
-    button.setAccessibleName(text.replace("&", ""))
+    button = QPushButton(text, objectName=name, toolTip=tooltip, accessibleName=text.replace("&", ""))
     give_icon(button, picture, colour)
+    return button
+
+
+def tool_button(name: str, picture: str, title: str, tooltip: str = "") -> QToolButton:
+    """A flat button with an icon only, which the keyboard reaches; its `title` is its tool tip, too, where it has no other."""
+    button = QToolButton(objectName=name, autoRaise=True, accessibleName=title, toolTip=tooltip or title)
+    button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+    give_icon(button, picture)
     return button
 
 

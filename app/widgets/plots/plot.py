@@ -10,8 +10,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QKeyEvent, QPaintEvent, QResizeEvent, QShowEvent
-from PySide6.QtWidgets import QFrame, QToolButton, QWidget
+from PySide6.QtWidgets import QFrame, QWidget
 
+from app.widgets.controls.small import toggle_button
 from app.widgets.focus_ring import draw_focus_ring
 from app.widgets.label import Label
 from app.widgets.layout import column, row
@@ -223,21 +224,15 @@ class CurvePlot(QFrame):
     # Building
 
     def _make_header(self, title: str) -> None:
-        self._title = Label(title)
-        set_role(self._title, "subtitle")
-        self._beyond = Label(objectName="beyondMark", visible=False)
-        self._beyond.setToolTip(
-            "The axis ends below the highest values, which are few; Log shows all of them"
-        )
-        set_role(self._beyond, "muted")
-        self._readout = Label(alignment=Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        self._title = Label(title, role="subtitle")
+        tip = "The axis ends below the highest values, which are few; Log shows all of them"
+        self._beyond = Label(objectName="beyondMark", visible=False, toolTip=tip, role="muted")
+        right = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+        self._readout = Label(alignment=right, role="muted")
         self._readout.setMinimumWidth(1)  # gives way before the plot does
-        set_role(self._readout, "muted")
-        self.log_button = QToolButton(text="Log", checkable=True)
-        set_role(self.log_button, "filter")
-        self.log_button.setToolTip(f"Draw the {title.lower()} on a logarithmic axis")
+        self.log_button = toggle_button("Log", "", f"Draw the {title.lower()} on a logarithmic axis")
         self.log_button.setAccessibleName(f"Logarithmic axis for {title.lower()}")
-        self.log_button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        set_role(self.log_button, "filter")
 
     def _lay_out(self, controls: Sequence[QWidget]) -> None:
         self._header = row(self._title, self._beyond, (self._readout, 1), *controls, self.log_button)

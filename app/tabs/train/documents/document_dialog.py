@@ -18,7 +18,7 @@ from app.widgets.controls.check_list import CheckList, CheckRow, check_view
 from app.widgets.controls.editors import TextEdit, editor_for
 from app.widgets.label import Label
 from app.widgets.layout import STRETCH, boxed, column, form, row
-from app.widgets.theme import LARGE, MEDIUM, TINY, set_role
+from app.widgets.theme import LARGE, MEDIUM, TINY
 from core.config.corpus import LONGEST_SEARCH, CorpusConfig
 from core.config.setting import describe
 from core.config.tag import SAMPLE_TAG, tag_key
@@ -65,11 +65,9 @@ class DocumentDialog(QDialog):
         self.own_button = _shortcut(
             "&Everything but the sample", "withoutSampleButton", "Leave out what is tagged “sample”"
         )
-        self.no_tags = Label(NO_TAGS, objectName="noTagsLabel", wordWrap=True)
-        set_role(self.no_tags, "muted")
+        self.no_tags = Label(NO_TAGS, objectName="noTagsLabel", wordWrap=True, role="muted")
         self.count = Label(objectName="documentCount", wordWrap=True)
-        self.problem = Label(objectName="filterProblem", wordWrap=True)
-        set_role(self.problem, "error")
+        self.problem = Label(objectName="filterProblem", wordWrap=True, role="error")
         self.names = QStringListModel(self)
         self.preview = _name_list(self.names)
         self.buttons = QDialogButtonBox(

@@ -43,11 +43,8 @@ class HorizonRow(QObject):
         self._unit, self._other = "", False
         self._preset = TrainingConfig()
         self._epochs = {"steps": 0.0, "epochs": FIRST_EPOCHS}
-        self.label = Label("Train for")
-        self.label.setToolTip(fields.field("horizon").setting.help)
-        self.also = Label()
-        self.also.setToolTip("Whichever comes first ends the run")
-        set_role(self.also, "muted")
+        self.label = Label("Train for", toolTip=fields.field("horizon").setting.help)
+        self.also = Label(role="muted", toolTip="Whichever comes first ends the run")
         self._no_limit = named_button(
             "Remove", "removeEpochsButton", "close", "Let the steps alone end the run"
         )
@@ -85,8 +82,7 @@ class HorizonRow(QObject):
         self.lengths.addItem("", PRESET)
         self.lengths.addItem("Another length…", OTHER)
         self.lengths.activated.connect(self._take_length)
-        self.until = Label(IMPROVES_HELP, wordWrap=True, visible=False)
-        set_role(self.until, "muted")
+        self.until = Label(IMPROVES_HELP, wordWrap=True, visible=False, role="muted")
         self.set_fixed("")
 
     def _lay_out(self) -> QWidget:

@@ -184,9 +184,7 @@ class RunForm(QWidget):
     # Building
 
     def _make_head(self) -> None:
-        self.preset_box = QComboBox(objectName="presetBox")
-        self.preset_box.setAccessibleName("Preset")
-        self.preset_box.setToolTip(PRESET_HELP)
+        self.preset_box = QComboBox(objectName="presetBox", accessibleName="Preset", toolTip=PRESET_HELP)
         for row, key in enumerate(presets_by_size()):
             self.preset_box.addItem(PRESETS[key].title, key)
             self.preset_box.setItemData(row, PRESETS[key].help, Qt.ItemDataRole.ToolTipRole)
@@ -194,10 +192,8 @@ class RunForm(QWidget):
         self.dial, self.size_choice = SizeDial(), SizeChoiceRow()
         self.dial.size_chosen.connect(self._take_size)
         self.size_choice.size_chosen.connect(self._take_size)
-        self._preset_help = Label(wordWrap=True)
-        set_role(self._preset_help, "muted")
-        self.name_edit = QLineEdit(objectName="nameEdit", maxLength=64)
-        self.name_edit.setAccessibleName("Name of the run")
+        self._preset_help = Label(wordWrap=True, role="muted")
+        self.name_edit = QLineEdit(objectName="nameEdit", maxLength=64, accessibleName="Name of the run")
         self.name_edit.setToolTip(NAME_HELP)
         self.name_edit.textChanged.connect(self.changed)
         self.tokenizer_button = named_button(

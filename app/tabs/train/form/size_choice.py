@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QPushButton, QToolButton, QWidget
 from app.widgets.controls.small import toggle_button
 from app.widgets.label import Label
 from app.widgets.layout import column, row
-from app.widgets.theme import TINY, set_role
+from app.widgets.theme import TINY
 from core.config.presets import PRESETS
 from core.config.run import RunConfig
 from core.config.sizes import CHOICES
@@ -37,9 +37,7 @@ class SizeChoiceRow(QWidget):
             button.clicked.connect(partial(self._choose, preset))
             self.buttons[preset] = button
         self.first = next(iter(self.buttons.values()))
-        self.meaning = Label(objectName="sizeMeaning", wordWrap=True)
-        set_role(self.meaning, "muted")
-        self.meaning.setToolTip(MEASURED)
+        self.meaning = Label(objectName="sizeMeaning", wordWrap=True, role="muted", toolTip=MEASURED)
         self.note = Label(objectName="sizeNote", wordWrap=True, visible=False)
         buttons = row(*((button, 1) for button in self.buttons.values()), spacing=TINY)
         column(buttons, self.meaning, self.note, of=self, spacing=TINY)

@@ -11,7 +11,6 @@ from app.widgets.controls.run_list import RunList
 from app.widgets.controls.small import named_button
 from app.widgets.label import Label
 from app.widgets.layout import STRETCH, boxed, column, form, row
-from app.widgets.theme import set_role
 from core.runs.catalog import RunSummary
 
 
@@ -109,8 +108,7 @@ class StartFrom(QWidget):
         self._offers.setVisible(offers)
 
     def _make_boxes(self) -> None:
-        self.origin_box = QComboBox(objectName="originBox")
-        self.origin_box.setAccessibleName("Start from")
+        self.origin_box = QComboBox(objectName="originBox", accessibleName="Start from")
         for origin, (text, tip) in ORIGINS.items():
             self.origin_box.addItem(text, origin.value)
             self.origin_box.setItemData(self.origin_box.count() - 1, tip, Qt.ItemDataRole.ToolTipRole)
@@ -126,8 +124,7 @@ class StartFrom(QWidget):
         self.checkpoint_box.activated.connect(self._ask)
 
     def _make_note(self) -> None:
-        self.note = Label(objectName="startNote", wordWrap=True, visible=False)
-        set_role(self.note, "muted")
+        self.note = Label(objectName="startNote", wordWrap=True, visible=False, role="muted")
         self.longer_button = named_button(
             "Twice as long", "longerButton", "resume", "Double what ends the run; it can be changed below"
         )

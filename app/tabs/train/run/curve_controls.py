@@ -75,8 +75,7 @@ class CurveControls(QWidget):
         self.smoothing.setToolTip("How much of the past the bold training line remembers: 0 to 0.99")
         self.smoothing.setAccessibleName("Smoothing of the training curves")
         self.smoothing.valueChanged.connect(self._smooth)
-        self._weight = Label(f"{DEFAULT_SMOOTHING:.2f}")
-        set_role(self._weight, "muted")
+        self._weight = Label(f"{DEFAULT_SMOOTHING:.2f}", role="muted")
 
     def _make_axis(self) -> None:
         self.axis_box = QComboBox(objectName="axisBox", toolTip="What the x axis of all charts counts")
@@ -90,26 +89,16 @@ class CurveControls(QWidget):
             "Log x", "logXButton", "Draw the x axis of all charts logarithmically"
         )
         self.log_x_button.setAccessibleName("Logarithmic x axis")
-        self.fit_button = QToolButton(text="Fit", objectName="fitButton")
+        tip = "Show all of the run again after zooming with the mouse wheel (Home, or a double click)"
+        self.fit_button = QToolButton(text="Fit", objectName="fitButton", toolTip=tip)
         self.fit_button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.fit_button.setToolTip(
-            "Show all of the run again after zooming with the mouse wheel (Home, or a double click)"
-        )
         self.fit_button.setAccessibleName("Show all steps")
 
     def _make_choices(self) -> None:
         self.chart_button = CheckMenuButton("Charts", "chartButton", "Which charts stand below the loss")
-        self.compare_button = CheckMenuButton(
-            "Compare",
-            "compareButton",
-            f"Draw up to {MOST_COMPARED} other runs into the charts",
-            MOST_COMPARED,
-        )
-        self.baseline_button = toggle_button(
-            "Baselines",
-            "baselineButton",
-            BASELINE_HELP,
-        )
+        tip = f"Draw up to {MOST_COMPARED} other runs into the charts"
+        self.compare_button = CheckMenuButton("Compare", "compareButton", tip, MOST_COMPARED)
+        self.baseline_button = toggle_button("Baselines", "baselineButton", BASELINE_HELP)
         self.baseline_button.setChecked(True)
         self.baseline_button.setAccessibleName("Baselines")
         others = [(quantity.name, quantity.title) for quantity in QUANTITIES if quantity is not LOSS]
@@ -123,8 +112,8 @@ class CurveControls(QWidget):
         self.baseline_button.setToolTip(BASELINE_HELP if known else f"{BASELINE_HELP}\n\n{NOT_MEASURED}")
 
     def _make_export(self) -> None:
-        self.export_button = QToolButton(text="Export", objectName="exportButton")
-        self.export_button.setToolTip("Save the curves as values or as a picture")
+        tip = "Save the curves as values or as a picture"
+        self.export_button = QToolButton(text="Export", objectName="exportButton", toolTip=tip)
         self.export_button.setAccessibleName("Export")
         self.export_button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.export_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)

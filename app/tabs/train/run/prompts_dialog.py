@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QDialog, QDialogButtonBox, QSizePolicy, QWidget
 from app.widgets.controls.editors import LinesEdit, editor_for
 from app.widgets.label import Label
 from app.widgets.layout import column
-from app.widgets.theme import MEDIUM, set_role
+from app.widgets.theme import MEDIUM
 from core.config.setting import describe
 from core.config.training import TrainingConfig
 
@@ -45,8 +45,7 @@ class PromptsDialog(QDialog):
         self.edit.show_value(prompts)
         self.edit.setMaximumHeight(HIGHEST_PX)  # in a form it has three lines
         self.edit.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
-        explained = Label(f"{EXPLAINED} {WHERE[training]}", wordWrap=True)
-        set_role(explained, "muted")
+        explained = Label(f"{EXPLAINED} {WHERE[training]}", wordWrap=True, role="muted")
         self.buttons = QDialogButtonBox(
             QDialogButtonBox.StandardButton.Ok | QDialogButtonBox.StandardButton.Cancel
         )

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QAccessible, QAccessibleEvent
-from PySide6.QtWidgets import QFrame, QPushButton, QSizePolicy, QToolButton, QWidget
+from PySide6.QtWidgets import QFrame, QPushButton, QSizePolicy, QWidget
 
-from app.widgets.icons import give_icon
+from app.widgets.controls.small import tool_button
 from app.widgets.label import Label
 from app.widgets.layout import STRETCH, column, row
 from app.widgets.picture import Picture
@@ -92,13 +92,12 @@ class RemarkBanner(QFrame):
         )
         self.action_button.setAccessibleName("Do what the remark proposes")
         self.action_button.clicked.connect(self._ask)
-        self.earlier_button = _small_button("earlierRemarkButton", "chevron-left", "Show the remark before")
+        self.earlier_button = tool_button("earlierRemarkButton", "chevron-left", "Show the remark before")
         self.earlier_button.clicked.connect(self._show_earlier)
-        self.later_button = _small_button("laterRemarkButton", "chevron-right", "Show the next remark")
+        self.later_button = tool_button("laterRemarkButton", "chevron-right", "Show the next remark")
         self.later_button.clicked.connect(self._show_later)
-        self.place = Label(objectName="remarkPlace")
-        set_role(self.place, "muted")
-        self.close_button = _small_button("remarkCloseButton", "close", "Close until there is a new remark")
+        self.place = Label(objectName="remarkPlace", role="muted")
+        self.close_button = tool_button("remarkCloseButton", "close", "Close until there is a new remark")
         self.close_button.clicked.connect(self.hide)
 
     def _lay_out(self) -> None:
@@ -146,11 +145,3 @@ class RemarkBanner(QFrame):
     @Slot()
     def _ask(self) -> None:
         self.action_requested.emit(self._remarks[self._shown].action)
-
-
-def _small_button(name: str, picture: str, tooltip: str) -> QToolButton:
-    button = QToolButton(objectName=name, autoRaise=True, toolTip=tooltip)
-    button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-    button.setAccessibleName(tooltip)
-    give_icon(button, picture)
-    return button

@@ -2,15 +2,14 @@
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QEvent, Qt, Signal, Slot
+from PySide6.QtCore import QEvent, Signal, Slot
 from PySide6.QtGui import QShowEvent, QTextCursor
 from PySide6.QtWidgets import QSizePolicy, QSlider, QTextEdit, QToolButton, QWidget
 
 from app.tabs.train.run.sample_steps import SampleSteps
 from app.widgets.controls.elided_box import ElidedBox
 from app.widgets.controls.slider import ClickSlider
-from app.widgets.controls.small import toggle_button
-from app.widgets.icons import give_icon
+from app.widgets.controls.small import toggle_button, tool_button
 from app.widgets.label import Label
 from app.widgets.layout import column, row
 from app.widgets.text_difference import difference, told
@@ -42,8 +41,7 @@ class Samples(QWidget):
         self._written = SampleSteps()
         self._prompts: list[str] = []
         self._make_controls()
-        self.text = QTextEdit(objectName="samplesView", readOnly=True)
-        self.text.setAccessibleName("Samples")
+        self.text = QTextEdit(objectName="samplesView", readOnly=True, accessibleName="Samples")
         self.text.setToolTip("What the model writes after the sample prompts, at each evaluation")
         self.text.setPlaceholderText(NOTHING_YET)
         self.text.setTabChangesFocus(True)
@@ -185,8 +183,7 @@ class Samples(QWidget):
     # Building
 
     def _make_controls(self) -> None:
-        self.title = Label("Samples")
-        set_role(self.title, "subtitle")
+        self.title = Label("Samples", role="subtitle")
         self.prompt_box = ElidedBox("samplePromptBox")
         self.prompt_box.setAccessibleName("Prompt")
         self.prompt_box.setToolTip("Show the samples of all prompts, or those of one")
@@ -204,12 +201,9 @@ class Samples(QWidget):
         for label in (self.label, self.base_label):
             set_role(label, "muted")
             label.setMinimumWidth(label.fontMetrics().horizontalAdvance(WIDEST_LABEL))
-        self.prompts_button = QToolButton(objectName="samplePromptsButton")
+        tip = "Edit, add and remove what the model continues at each evaluation"
+        self.prompts_button = tool_button("samplePromptsButton", "edit", "Edit the prompts", tip)
         set_role(self.prompts_button, "mark")  # a low one, as below
-        give_icon(self.prompts_button, "edit")
-        self.prompts_button.setAccessibleName("Edit the prompts")
-        self.prompts_button.setToolTip("Edit, add and remove what the model continues at each evaluation")
-        self.prompts_button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.compare_button: QToolButton = toggle_button(
             "Compare",
             "compareSamplesButton",

@@ -54,8 +54,7 @@ class KeepDialog(QDialog):
         self.problem.show()
 
     def _make_widgets(self, run: RunSummary) -> None:
-        self.checkpoint_box = QComboBox(objectName="keepCheckpointBox")
-        self.checkpoint_box.setAccessibleName("Checkpoint to keep")
+        self.checkpoint_box = QComboBox(objectName="keepCheckpointBox", accessibleName="Checkpoint to keep")
         self.checkpoint_box.setToolTip("The state of the run that is kept")
         self.checkpoint_box.addItem(f"best: step {run.best_step:,}", ("best", run.best_step))
         self.checkpoint_box.addItem(f"last: step {run.last_step:,}", ("last", run.last_step))
@@ -66,10 +65,8 @@ class KeepDialog(QDialog):
         self.name_edit.setAccessibleName("Name of the kept checkpoint")
         self.name_edit.setToolTip("Letters, digits, '-', '_' and '.', with a letter first")
         self.name_edit.textEdited.connect(self._forget_suggestion)
-        self.problem = Label(objectName="keepProblem", wordWrap=True, visible=False)
-        set_role(self.problem, "error")
-        self.kept_box = QComboBox(objectName="keptBox")
-        self.kept_box.setAccessibleName("Kept checkpoints")
+        self.problem = Label(objectName="keepProblem", wordWrap=True, visible=False, role="error")
+        self.kept_box = QComboBox(objectName="keptBox", accessibleName="Kept checkpoints")
         self.kept_box.setToolTip("These stay whatever becomes of the run; Chat and Inspect can open them")
         self.remove_button = QPushButton("&Stop keeping", objectName="letGoButton")
         self.remove_button.setAccessibleName("Stop keeping the checkpoint")
@@ -89,8 +86,9 @@ class KeepDialog(QDialog):
     def _lay_out(self) -> None:
         rows = form(("&Checkpoint", self.checkpoint_box), ("&Name", self.name_edit))
         rows.addRow(label_of(self.kept_box, "K&ept"), row((self.kept_box, 1), self.remove_button))
-        explanation = Label("A kept checkpoint is never removed by the run, nor overwritten.", wordWrap=True)
-        set_role(explanation, "muted")
+        explanation = Label(
+            "A kept checkpoint is never removed by the run, nor overwritten.", wordWrap=True, role="muted"
+        )
         column(explanation, rows, self.problem, self.buttons, of=self, margins=LARGE, spacing=MEDIUM)
         self.setMinimumWidth(WIDTH_PX)
 

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QListView, QWidget
 from app.widgets.controls.small import named_button
 from app.widgets.label import Label
 from app.widgets.layout import column, row
-from app.widgets.theme import TINY, set_role
+from app.widgets.theme import TINY
 from core.config.presets import PRESETS
 from core.runs.run_queue import QueuedRun
 from core.wording import counted
@@ -70,10 +70,8 @@ class QueuePanel(QWidget):
         super().__init__(parent)
         self.setObjectName("queuePanel")
         self._rows = QueueList(self)
-        self._title = Label()
-        set_role(self._title, "subtitle")
-        self.view = QListView(objectName="queueView")
-        self.view.setAccessibleName("Runs in the queue")
+        self._title = Label(role="subtitle")
+        self.view = QListView(objectName="queueView", accessibleName="Runs in the queue")
         self.view.setToolTip("Each begins when the one before it has ended")
         self.view.setModel(self._rows)
         self.start_button = named_button(

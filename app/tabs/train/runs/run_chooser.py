@@ -10,7 +10,6 @@ from app.widgets.controls.run_list import RunList
 from app.widgets.icons import give_icon
 from app.widgets.label import Label
 from app.widgets.layout import row
-from app.widgets.theme import set_role
 from core.runs.catalog import RunSummary
 from core.wording import counted
 
@@ -68,8 +67,7 @@ class RunChooser(QWidget):
         self._show_what_is_possible()
 
     def _lay_out(self) -> None:
-        title = Label("Ear&lier runs", buddy=self.box)
-        set_role(title, "muted")
+        title = Label("Ear&lier runs", buddy=self.box, role="muted")
         row(title, (self.box, 1), self.resume_button, self.back_button, of=self)
 
     def _chosen_run(self) -> RunSummary | None:

@@ -9,7 +9,7 @@ from app.tabs.train.tokenizer.token_chips import TokenChips
 from app.widgets.controls.small import scrolled
 from app.widgets.label import Label
 from app.widgets.layout import column
-from app.widgets.theme import HUGE, SMALL, set_role
+from app.widgets.theme import HUGE, SMALL
 from app.widgets.token_text import visible
 from core.tasks.models.examine_tokenizer import TokenizerCard, TokenPiece
 from core.wording import counted
@@ -38,8 +38,7 @@ class SentencePanel(QWidget):
         self.edit.setAccessibleName("A sentence to take apart")
         self.edit.setPlaceholderText("Write something to see its tokens.")
         self.edit.setFixedHeight(LINES * self.edit.fontMetrics().lineSpacing() + HUGE)
-        self.summary = Label(objectName="sentenceSummary", wordWrap=True)
-        set_role(self.summary, "muted")
+        self.summary = Label(objectName="sentenceSummary", wordWrap=True, role="muted")
         self.chips = TokenChips()
         self._lay_out()
         self.edit.textChanged.connect(self._ask)
@@ -67,8 +66,7 @@ class SentencePanel(QWidget):
         self.summary.setText(" · ".join(said))
 
     def _lay_out(self) -> None:
-        title = Label("Your &sentence", buddy=self.edit)
-        set_role(title, "subtitle")
+        title = Label("Your &sentence", buddy=self.edit, role="subtitle")
         self._tokens = scrolled(self.chips)
         self._tokens.setFixedHeight(CHIPS_HEIGHT_PX)
         self.chips.cursor_moved.connect(self._show_token)

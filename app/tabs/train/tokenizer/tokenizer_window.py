@@ -136,10 +136,8 @@ class TokenizerWindow(QDialog):
         for key, tip in FACTS.items():
             tile = QFrame(toolTip=tip)
             set_role(tile, "card")
-            self.facts[key] = Label(objectName=f"{key}Fact")
-            set_role(self.facts[key], "subtitle")
-            self._captions[key] = Label(objectName=f"{key}Caption")
-            set_role(self._captions[key], "muted")
+            self.facts[key] = Label(objectName=f"{key}Fact", role="subtitle")
+            self._captions[key] = Label(objectName=f"{key}Caption", role="muted")
             margins = (MEDIUM, SMALL, MEDIUM, SMALL)
             column(self.facts[key], self._captions[key], of=tile, margins=margins, spacing=0)
             tiles.addWidget(tile, stretch=1)

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import (
 from app.tabs.train.tokenizer.vocabulary_table import ID, TOKEN, VocabularyTable
 from app.widgets.label import Label
 from app.widgets.layout import column, row
-from app.widgets.theme import MEDIUM, set_role
+from app.widgets.theme import MEDIUM
 from core.tasks.models.examine_tokenizer import TokenizerCard
 from core.wording import counted, number
 
@@ -27,14 +27,12 @@ class VocabularyPanel(QWidget):
         super().__init__(parent)
         self._total = 0
         self.table = VocabularyTable(self)
-        self.view = QTableView(objectName="vocabularyView")
-        self.view.setAccessibleName("Vocabulary")
+        self.view = QTableView(objectName="vocabularyView", accessibleName="Vocabulary")
         self.view.setModel(self.table)
         self.filter = QLineEdit(objectName="vocabularyFilter", clearButtonEnabled=True)
         self.filter.setAccessibleName("Find tokens")
         self.filter.setPlaceholderText("Find a token or an id")
-        self.matches = Label(objectName="vocabularyMatches")
-        set_role(self.matches, "muted")
+        self.matches = Label(objectName="vocabularyMatches", role="muted")
         self._arrange_view()
         self._lay_out()
         self.filter.textChanged.connect(self._filter)
@@ -70,8 +68,7 @@ class VocabularyPanel(QWidget):
         self.view.setSortingEnabled(True)
 
     def _lay_out(self) -> None:
-        title = Label("&Vocabulary", buddy=self.filter)
-        set_role(title, "subtitle")
+        title = Label("&Vocabulary", buddy=self.filter, role="subtitle")
         column(row(title, (self.matches, 1), (self.filter, 1), spacing=MEDIUM), (self.view, 1), of=self)
 
     @Slot()
