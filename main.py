@@ -29,12 +29,12 @@ def main() -> int:
         ignore_signals()
 
 
-def open_window(workspace: "Workspace") -> int:
-    """Show the window on a workspace until it is closed."""
+def open_window(workspace: "Workspace", named: bool) -> int:
+    """Show the window on a workspace until it is closed, or on the last one where none was `named`."""
     exit_on_signals()  # until the window has its own answer, and nothing that Qt calls can be left by an exception
     from app.application import run
 
-    return run(workspace)
+    return run(workspace, named)
 
 
 if __name__ == "__main__":

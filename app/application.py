@@ -32,7 +32,7 @@ from app.widgets.icons import icon
 from app.widgets.label import MessageBox
 from app.widgets.theme import Theme
 from app.window.main_window import MainWindow
-from app.workspaces.recent_workspaces import RecentWorkspaces
+from app.workspaces.recent_workspaces import OPEN_ANOTHER, RecentWorkspaces, last_workspace
 from core.errors.base import NoDisplayError, UserFacingError
 from core.runs.folder import Workspace
 
@@ -47,10 +47,13 @@ SWITCH_SECONDS = 0.0002
 UNSEEN_PLATFORMS = ("offscreen", "minimal")
 
 
-def run(workspace: Workspace) -> int:
+def run(workspace: Workspace, named: bool = True) -> int:
     """Open the window and stay until it is closed.
 
     Where a job does not end in time, the process does: without a return, with the same code.
+
+    Args:
+        named: False where the user named no workspace: then the one that was open last has precedence.
 
     Returns:
         The exit code, 0 unless the system ended the program.
@@ -66,8 +69,12 @@ def run(workspace: Workspace) -> int:
     crash_report = CrashReport()
     logging.raiseExceptions = False  # a log that cannot be written is no reason to talk of it
     app = _application()
+    refusal = ""
     try:
-        workspace.prepare()
+        if named:
+            workspace.prepare()
+        else:
+            workspace, refusal = last_workspace(workspace)
     except UserFacingError as error:
         crash_report.close()
         if not _has_reader():
@@ -79,7 +86,9 @@ def run(workspace: Workspace) -> int:
     studio = Studio(app, workspace)
     ending.asked.connect(studio.stop_and_close)
     studio.window.show()
-    if crashed_before:
+    if refusal:
+        studio.window.show_refusal(refusal, OPEN_ANOTHER)
+    elif crashed_before:
         studio.window.offer_crash_report()
     code = app.exec()
     window = studio.window

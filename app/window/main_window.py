@@ -72,6 +72,11 @@ class MainWindow(QMainWindow):
         show.triggered.connect(self.menus.report)
         self.tabs.front.tab.banner.show_offer(CRASHED, [show])
 
+    @Slot(str, str)
+    def show_refusal(self, message: str, remedy: str) -> None:
+        """Say why a workspace was not opened, and what to do."""
+        self.tabs.front.tab.banner.show_problem(message, remedy)
+
     @Slot()
     def stop_and_close(self) -> None:
         """Close without a question as soon as all work has stopped at a step and is saved."""
@@ -125,7 +130,7 @@ class MainWindow(QMainWindow):
         self.menus.workspace_requested.connect(self.workspaces.ask)
         self.menus.recent_requested.connect(self.workspaces.choose)
         self.workspaces.chosen.connect(self._change_workspace)
-        self.workspaces.refused.connect(self._show_refusal)
+        self.workspaces.refused.connect(self.show_refusal)
 
     @Slot()
     def _stand(self) -> None:
@@ -158,10 +163,6 @@ class MainWindow(QMainWindow):
     @Slot()
     def _forget_next(self) -> None:
         self._next = None
-
-    @Slot(str, str)
-    def _show_refusal(self, message: str, remedy: str) -> None:
-        self.tabs.front.tab.banner.show_problem(message, remedy)
 
 
 class DoingLabel(Label):

@@ -7,8 +7,13 @@ from pathlib import Path
 from PySide6.QtCore import QSettings
 
 from app import settings
+from core.errors.base import UserFacingError
+from core.errors.system import system_error
+from core.runs.folder import Workspace
 
 MOST = 8
+GONE = "The workspace that was open last, {path}, no longer exists."
+OPEN_ANOTHER = "This is the default workspace. To open another one, use File > Open workspace."
 _KEY = "workspaces/recent"
 
 
@@ -38,6 +43,28 @@ class RecentWorkspaces:
     def _keep(self, paths: list[Path]) -> None:
         self._store.setValue(_KEY, json.dumps([str(path) for path in paths[:MOST]]))
         self._store.sync()
+
+
+def last_workspace(default: Workspace) -> tuple[Workspace, str]:
+    """The workspace that was open last, prepared; where it cannot be opened, `default` and a sentence that says why.
+
+    Raises:
+        WorkspaceError, DiskFullError: The default cannot be made or written to either.
+    """
+    path = next(iter(RecentWorkspaces().paths()), default.root)
+    last, refusal = Workspace(path), ""
+    if path != default.root:
+        try:
+            if path.is_dir():
+                last.prepare()
+                return last, ""
+            refusal = GONE.format(path=path)
+        except OSError as error:
+            refusal = system_error(error).message
+        except UserFacingError as error:
+            refusal = error.message
+    default.prepare()
+    return default, refusal
 
 
 def _is_path(name: object) -> bool:

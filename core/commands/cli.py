@@ -76,12 +76,12 @@ app.add_typer(bench.fuzz_app)
 log = logging.getLogger(__name__)
 
 
-def run(arguments: Sequence[str], open_window: Callable[[Workspace], int]) -> int:
+def run(arguments: Sequence[str], open_window: Callable[[Workspace, bool], int]) -> int:
     """Run one command and give its exit code.
 
     Args:
         arguments: What follows the program's name.
-        open_window: Shows the window on a workspace, for when no command is given.
+        open_window: Shows the window, for when no command is given; told a workspace, and whether it was named.
     """
     if logging.lastResort:  # what writes to stderr where no log is kept
         logging.lastResort.setFormatter(TerminalFormatter())
@@ -177,9 +177,9 @@ def place(
 ) -> int:
     """Choose where to work; without a command, open the window there."""
     root = workspace or Path(platformdirs.user_data_dir("SheepOp Studio", False))
-    open_window: Callable[[Workspace], int] = context.obj
-    context.obj = Place(Workspace(absolute_path(root)), json, open_window)
-    return open_window(context.obj.workspace) if context.invoked_subcommand is None else 0
+    open_window: Callable[[Workspace, bool], int] = context.obj
+    here = context.obj = Place(Workspace(absolute_path(root)), json)
+    return open_window(here.workspace, workspace is not None) if context.invoked_subcommand is None else 0
 
 
 @app.command()

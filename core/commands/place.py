@@ -1,6 +1,6 @@
 """What every command shares: where it works, how it speaks, and how a task is followed to its end."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +19,6 @@ class Place:
 
     workspace: Workspace
     as_json: bool
-    open_window: Callable[[Workspace], int]
 
 
 def perform(

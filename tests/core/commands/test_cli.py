@@ -432,27 +432,39 @@ def test_the_workspace_can_come_from_the_environment(trained, command, monkeypat
     assert "first" in command("runs")[1]
 
 
-def test_without_a_command_the_window_opens_on_the_workspace(tmp_path):
-    opened = []
+@pytest.fixture
+def opened():
+    """Where the window was opened, and whether that workspace was named."""
+    return []
 
-    def open_window(workspace):
-        opened.append(workspace.root)
+
+@pytest.fixture
+def open_window(opened):
+    def open_window(workspace, named):
+        opened.append((workspace.root, named))
         return 3
 
+    return open_window
+
+
+def test_without_a_command_the_window_opens_on_the_named_workspace(tmp_path, open_window, opened):
     assert cli.run(["--workspace", str(tmp_path)], open_window) == 3
-    assert opened == [tmp_path]
+    assert opened == [(tmp_path, True)]
 
 
-def test_without_any_argument_the_window_opens(tmp_path, monkeypatch):
+def test_the_environment_names_a_workspace_too(tmp_path, monkeypatch, open_window, opened):
     monkeypatch.setenv("SHEEPOP_WORKSPACE", str(tmp_path))
-    opened = []
-
-    def open_window(workspace):
-        opened.append(workspace.root)
-        return 3
-
     assert cli.run([], open_window) == 3
-    assert opened == [tmp_path]
+    assert opened == [(tmp_path, True)]
+
+
+def test_without_any_argument_the_window_is_told_that_no_workspace_was_named(
+    tmp_path, monkeypatch, open_window, opened
+):
+    monkeypatch.delenv("SHEEPOP_WORKSPACE", raising=False)
+    monkeypatch.setattr(cli.platformdirs, "user_data_dir", lambda *_: str(tmp_path / "default"))
+    assert cli.run([], open_window) == 3
+    assert opened == [(tmp_path / "default", False)]
 
 
 # In a process of its own

@@ -1,0 +1,92 @@
+"""A start without arguments: the workspace that was open last, and the default one where that cannot be opened."""
+
+import subprocess
+import sys
+
+import pytest
+
+from app.workspaces.recent_workspaces import RecentWorkspaces, last_workspace
+from core.errors.system import ReadOnlyWorkspaceError
+from core.runs.folder import Workspace
+
+# Starts as without arguments, and says the window's title and what its banner says.
+PROGRAM = """
+import sys
+from pathlib import Path
+from PySide6.QtCore import QTimer
+from app import application, settings
+from app.help import crash_report
+from core.runs.folder import Workspace
+
+home = Path(sys.argv[1])
+settings.personal_file = lambda: home / "personal.ini"
+crash_report.log_folder = lambda: home / "logs"
+
+class Seen(application.MainWindow):
+    def show(self):
+        super().show()
+        QTimer.singleShot(0, self.tell)
+
+    def tell(self):
+        banner = self.tabs.front.tab.banner
+        print(self.windowTitle(), banner.text() if banner.isVisible() else "", sep="\\n", flush=True)
+        self.close()
+
+application.MainWindow = Seen
+sys.exit(application.run(Workspace(home / "default"), named=False))
+"""
+
+
+def start(home):
+    """Start the program without arguments. Gives the window's title, and what its banner says."""
+    command = [sys.executable, "-c", PROGRAM, str(home)]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    return ended.stdout.splitlines()
+
+
+def opened_last(path):
+    Workspace(path).prepare()
+    RecentWorkspaces().add(path)
+    return path
+
+
+@pytest.fixture
+def default(tmp_path):
+    return Workspace(tmp_path / "default")
+
+
+def test_the_workspace_that_was_open_last_opens(tmp_path):
+    opened_last(tmp_path / "mine")
+    assert start(tmp_path) == ["mine — SheepOp Studio", ""]
+    assert not (tmp_path / "default").exists()
+
+
+def test_a_last_workspace_that_is_gone_gives_way_to_the_default_with_a_sentence_in_the_window(tmp_path):
+    path = opened_last(tmp_path / "mine")
+    path.rename(tmp_path / "moved")
+    title, said = start(tmp_path)
+    assert title == "default — SheepOp Studio"
+    assert said.startswith(f"The workspace that was open last, {path}, no longer exists.")
+    assert not path.exists()
+    assert start(tmp_path) == [title, ""]
+
+
+def test_the_first_start_opens_the_default_workspace_without_a_word(default):
+    assert last_workspace(default) == (default, "")
+    assert default.runs.is_dir()
+
+
+def test_a_last_workspace_that_cannot_be_used_gives_way_to_the_default(default, tmp_path, monkeypatch):
+    path = opened_last(tmp_path / "mine")
+    prepare = Workspace.prepare
+
+    def refuse(workspace):
+        if workspace.root == path:
+            raise ReadOnlyWorkspaceError(path, "permission denied")
+        prepare(workspace)
+
+    monkeypatch.setattr(Workspace, "prepare", refuse)
+    assert last_workspace(default) == (
+        default,
+        f"The workspace {path} cannot be used: permission denied.",
+    )
