@@ -10,6 +10,7 @@ Index: TypeAlias = QModelIndex | QPersistentModelIndex
 
 ROOT = QModelIndex()
 ROW_ROLE = Qt.ItemDataRole.UserRole  # the row itself
+LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 
 
@@ -61,7 +62,7 @@ class Rows(QAbstractTableModel, Generic[R]):
             self.endInsertRows()
         elif now < before:
             self.endRemoveRows()
-        self.changed(0, now - 1)
+        self.tell_changed(0, now - 1)
 
     def insert(self, place: int, rows: Sequence[R]) -> None:
         """Show some more, the first of them in this place."""
@@ -78,9 +79,9 @@ class Rows(QAbstractTableModel, Generic[R]):
     def put(self, place: int, row: R) -> None:
         """Show another one in a row's place."""
         self._rows = [*self._rows[:place], row, *self._rows[place + 1 :]]
-        self.changed(place, place)
+        self.tell_changed(place, place)
 
-    def changed(self, first: int, last: int) -> None:
+    def tell_changed(self, first: int, last: int) -> None:
         """Say that these rows answer otherwise now."""
         if last >= first:
             self.dataChanged.emit(self.index(first, 0), self.index(last, len(self.columns) - 1))
@@ -116,6 +117,6 @@ class Rows(QAbstractTableModel, Generic[R]):
                 return column.title
             case Qt.ItemDataRole.ToolTipRole:
                 return column.tip or None
-            case Qt.ItemDataRole.TextAlignmentRole if column.is_number:
-                return RIGHT
+            case Qt.ItemDataRole.TextAlignmentRole:
+                return RIGHT if column.is_number else LEFT  # a head is centred by itself
         return None

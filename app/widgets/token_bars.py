@@ -7,13 +7,11 @@ from PySide6.QtCore import QEvent, QModelIndex, QRectF, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QColor, QFontMetrics, QKeyEvent, QPainter, QPen
 from PySide6.QtWidgets import QListView, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
-from app.widgets.rows import ROW_ROLE, Index, Rows
+from app.widgets.rows import LEFT, RIGHT, ROW_ROLE, Index, Rows
 from app.widgets.theme import SMALL, TINY, colours, mono_font
 
 TEXT_SHARE, FIGURES = 0.4, "0.0042 %"  # of the width for a token's text; the widest figure
 BAR_PX, THIN_PX = 10, 3
-LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
-RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 
 
 class TokenBar(NamedTuple):

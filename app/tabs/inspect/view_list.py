@@ -4,19 +4,19 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from importlib import import_module
 from itertools import groupby
+from typing import NamedTuple
 
-from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal, Slot
+from PySide6.QtCore import QModelIndex, QObject, Qt, Signal, Slot
 from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QListView, QWidget
 
 from app.tabs.inspect.view import InspectView
 from app.tabs.inspect.view_pane import MakeView
+from app.widgets.rows import Index, Rows
 from app.widgets.theme import set_role
 from core.inspection.view_kinds import ViewKind
 
 WIDTH_PX = 150
-NAME_ROLE = Qt.ItemDataRole.UserRole
-ROOT = QModelIndex()
 CLASSES = {  # in the order of the list
     "tokens": "tokens.tokens_view.TokensView",
     "embedding": "states.embedding_view.EmbeddingView",
@@ -58,7 +58,7 @@ class ViewList(QListView):
     @property
     def name(self) -> str:
         """Of the view that is selected."""
-        return str(self.currentIndex().data(NAME_ROLE))
+        return self._rows.row(self.currentIndex().row()).name
 
     def choose(self, name: str) -> None:
         """Bring a view's row to the front."""
@@ -66,39 +66,42 @@ class ViewList(QListView):
 
     @Slot(QModelIndex, QModelIndex)
     def _report(self, now: QModelIndex, _before: QModelIndex) -> None:
-        self.chosen.emit(now.data(NAME_ROLE))
+        self.chosen.emit(self._rows.row(now.row()).name)
 
 
-class _Rows(QAbstractListModel):
+class ViewRow(NamedTuple):
+    """A view by its title and name, or the head of those below it, which has no name."""
+
+    title: str
+    name: str
+
+
+class _Rows(Rows[ViewRow]):
     """Heads and views, as they stand. Neither the keyboard nor the mouse comes to a head."""
 
     def __init__(self, kinds: Sequence[ViewKind], parent: QObject) -> None:
         super().__init__(parent)
-        self._rows: list[tuple[str, str | None]] = []  # title, and the name of a view or None
+        rows: list[ViewRow] = []
         for group, members in groupby(kinds, key=lambda kind: kind.group):
-            self._rows += [(group, None), *((kind.title, kind.name) for kind in members)]
+            rows += [ViewRow(group, ""), *(ViewRow(kind.title, kind.name) for kind in members)]
         self._head_font = QFont()
         self._head_font.setBold(True)
+        self.reset(rows)
 
     def place_of(self, name: str) -> QModelIndex:
         """Where the view with this name stands."""
-        return self.index([view for _, view in self._rows].index(name), 0)
+        return self.index([row.name for row in self._rows].index(name), 0)
 
-    def rowCount(self, parent: QModelIndex | QPersistentModelIndex = ROOT) -> int:
-        return 0 if parent.isValid() else len(self._rows)
+    def cell(self, row: ViewRow, column: int, role: int) -> object:
+        match role:
+            case Qt.ItemDataRole.DisplayRole:
+                return row.title
+            case Qt.ItemDataRole.FontRole if not row.name:
+                return self._head_font
+        return super().cell(row, column, role)
 
-    def data(
-        self, index: QModelIndex | QPersistentModelIndex, role: int = Qt.ItemDataRole.DisplayRole
-    ) -> object:
-        title, name = self._rows[index.row()]
-        if role == Qt.ItemDataRole.DisplayRole:
-            return title
-        if role == Qt.ItemDataRole.FontRole and name is None:
-            return self._head_font
-        return name if role == NAME_ROLE else None
-
-    def flags(self, index: QModelIndex | QPersistentModelIndex) -> Qt.ItemFlag:
-        return Qt.ItemFlag.NoItemFlags if self._rows[index.row()][1] is None else super().flags(index)
+    def flags(self, index: Index) -> Qt.ItemFlag:
+        return super().flags(index) if self.row(index.row()).name else Qt.ItemFlag.NoItemFlags
 
 
 def _made(place: str) -> InspectView:

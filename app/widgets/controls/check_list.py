@@ -1,16 +1,15 @@
 """A list of names to tick: kinds, tags."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
-from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
+from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QAbstractItemView, QListView
 
-ROOT = QModelIndex()
-CHECKED, UNCHECKED = Qt.CheckState.Checked, Qt.CheckState.Unchecked
+from app.widgets.rows import Index, Rows
 
-Index: TypeAlias = QModelIndex | QPersistentModelIndex
+CHECKED, UNCHECKED = Qt.CheckState.Checked, Qt.CheckState.Unchecked
 
 
 class CheckRow(NamedTuple):
@@ -21,7 +20,7 @@ class CheckRow(NamedTuple):
     detail: str = ""
 
 
-class CheckList(QAbstractListModel):
+class CheckList(Rows[CheckRow]):
     """Rows with a tick each. One that is partly checked is so until the user changes it.
 
     Signals:
@@ -32,7 +31,6 @@ class CheckList(QAbstractListModel):
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._rows: list[CheckRow] = []
         self._states: dict[str, Qt.CheckState] = {}
 
     def show_rows(self, rows: Iterable[CheckRow]) -> None:
@@ -43,12 +41,9 @@ class CheckList(QAbstractListModel):
         if wanted == self._rows:
             return
         if [row.key for row in wanted] == [row.key for row in self._rows]:
-            self._rows = wanted
-            self.dataChanged.emit(self.index(0), self.index(len(wanted) - 1))
-            return
-        self.beginResetModel()
-        self._rows = wanted
-        self.endResetModel()
+            self.replace(wanted)
+        else:
+            self.reset(wanted)
 
     def checked(self) -> tuple[str, ...]:
         """What is ticked wholly, in the order of the rows."""
@@ -68,11 +63,7 @@ class CheckList(QAbstractListModel):
         """Tick rows so, those that are not named not at all; `changed` is not emitted."""
         self._states = dict(states)
         self.show_rows(list(self._rows))
-        if self._rows:
-            self.dataChanged.emit(self.index(0), self.index(len(self._rows) - 1))
-
-    def rowCount(self, parent: Index = ROOT) -> int:
-        return 0 if parent.isValid() else len(self._rows)
+        self.tell_changed(0, len(self._rows) - 1)
 
     def flags(self, index: Index) -> Qt.ItemFlag:
         return (
@@ -81,17 +72,15 @@ class CheckList(QAbstractListModel):
             else super().flags(index)
         )
 
-    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        if not index.isValid():
-            return None
-        row = self._rows[index.row()]
-        if role == Qt.ItemDataRole.DisplayRole:
-            return f"{row.title}  {row.detail}".rstrip()
-        if role == Qt.ItemDataRole.CheckStateRole:
-            return self._states.get(row.key, UNCHECKED)
-        if role == Qt.ItemDataRole.ToolTipRole:
-            return row.title
-        return None
+    def cell(self, row: CheckRow, column: int, role: int) -> Any:
+        match role:
+            case Qt.ItemDataRole.DisplayRole:
+                return f"{row.title}  {row.detail}".rstrip()
+            case Qt.ItemDataRole.CheckStateRole:
+                return self._states.get(row.key, UNCHECKED)
+            case Qt.ItemDataRole.ToolTipRole:
+                return row.title
+        return super().cell(row, column, role)
 
     def setData(self, index: Index, value: Any, role: int = Qt.ItemDataRole.EditRole) -> bool:
         if role != Qt.ItemDataRole.CheckStateRole or not index.isValid():

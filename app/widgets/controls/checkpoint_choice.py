@@ -65,7 +65,7 @@ class CheckpointChoice(QWidget):
     @property
     def run(self) -> RunSummary | None:
         """The run that is chosen."""
-        return self._runs.run(self.run_box.currentIndex())
+        return self._runs.find(self.run_box.currentIndex())
 
     def show_runs(self, runs: Sequence[RunSummary]) -> None:
         """Show the runs that have a checkpoint; what was chosen stays chosen."""
@@ -80,7 +80,7 @@ class CheckpointChoice(QWidget):
         Args:
             step: Of the model that is open, which is shown where the best or the last checkpoint is another one by now.
         """
-        self.run_box.setCurrentIndex(self._runs.row(name))
+        self.run_box.setCurrentIndex(self._runs.place(name))
         self._fill_checkpoints()
         if step is not None and self.newer_step(checkpoint, step) is not None:
             checkpoint = str(step)

@@ -1,70 +1,57 @@
 """The passages of a reply that stand in the training text, as rows: the longest first."""
 
 from collections.abc import Sequence
+from itertools import zip_longest
 from textwrap import fill
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple
 
-from PySide6.QtCore import QAbstractListModel, QModelIndex, QPersistentModelIndex, QSize, Qt, Signal, Slot
+from PySide6.QtCore import QModelIndex, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent, QMouseEvent
 from PySide6.QtWidgets import QAbstractItemView, QListView, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
+from app.widgets.rows import Index, Rows
 from app.widgets.theme import set_role
 from core.events.seen import SeenFound, SeenPassage, SeenPlace
 from core.terminal.seen_lines import excerpt, place_words, places_words
 from core.wording import counted, printable
 
-ROOT = QModelIndex()
 TIP_LINE = 70  # characters of a line in a tool tip
 PADDING_PX = 8  # of a row, at each side, in the style sheet
 SHORT, LONG = 110, 1_200  # characters of an excerpt in a row, and in a tool tip
 OPEN = "Press Enter, or click, to open the document here."
 
-Index: TypeAlias = QModelIndex | QPersistentModelIndex
+
+class PassageRow(NamedTuple):
+    """A passage, and where it stands; None where that is not known yet."""
+
+    passage: SeenPassage
+    place: SeenPlace | None = None
 
 
-class PassageList(QAbstractListModel):
+class PassageList(Rows[PassageRow]):
     """One row for each passage; its document follows when it is known."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._passages: tuple[SeenPassage, ...] = ()
-        self._places: tuple[SeenPlace, ...] = ()
-        self._is_complete = True
+    _is_complete = True
 
     def show_found(self, found: SeenFound | None) -> None:
         """Take over what was found; None for nothing."""
-        self.beginResetModel()
-        self._passages, self._places = (found.passages if found else ()), ()
         self._is_complete = found is None or found.is_complete
-        self.endResetModel()
+        self.reset([PassageRow(passage) for passage in found.passages] if found else ())
 
     def show_places(self, places: Sequence[SeenPlace]) -> None:
         """Where each of them stands, in their order."""
-        self._places = tuple(places)
-        if self._passages:
-            self.dataChanged.emit(self.index(0), self.index(len(self._passages) - 1))
+        pairs = zip_longest(self._rows, places[: len(self._rows)])
+        self.replace([PassageRow(row.passage, place) for row, place in pairs])
 
-    def passage(self, row: int) -> SeenPassage | None:
-        return self._passages[row] if 0 <= row < len(self._passages) else None
-
-    def place(self, row: int) -> SeenPlace | None:
-        """Where it stands; None where that is not known yet."""
-        return self._places[row] if 0 <= row < len(self._places) else None
-
-    def rowCount(self, parent: Index = ROOT) -> int:
-        return 0 if parent.isValid() else len(self._passages)
-
-    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        passage = self.passage(index.row()) if index.isValid() else None
-        if passage is None:
-            return None
-        place = self.place(index.row())
-        if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole):
-            return f"“{printable(excerpt(passage, SHORT))}”\n{self._where(passage, place)}"
-        if role == Qt.ItemDataRole.ToolTipRole:
-            doing = "" if place is None else place.problem or OPEN
-            return "\n\n".join(filter(None, [fill(printable(excerpt(passage, LONG)), TIP_LINE), doing]))
-        return None
+    def cell(self, row: PassageRow, column: int, role: int) -> Any:
+        match role:
+            case Qt.ItemDataRole.DisplayRole | Qt.ItemDataRole.AccessibleTextRole:
+                return f"“{printable(excerpt(row.passage, SHORT))}”\n{self._where(*row)}"
+            case Qt.ItemDataRole.ToolTipRole:
+                doing = "" if row.place is None else row.place.problem or OPEN
+                told = fill(printable(excerpt(row.passage, LONG)), TIP_LINE)
+                return "\n\n".join(filter(None, [told, doing]))
+        return super().cell(row, column, role)
 
     def _where(self, passage: SeenPassage, place: SeenPlace | None) -> str:
         facts = [

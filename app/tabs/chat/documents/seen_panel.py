@@ -122,21 +122,22 @@ class SeenPanel(QWidget):
 
     @Slot(int)
     def _mark_row(self, row: int) -> None:
-        passage = self.rows.passage(row)
+        chosen = self.rows.find(row)
         if self._message_id and self.isVisible():
-            spans = [(passage.start, passage.end)] if passage else self._spans
+            spans = [(chosen.passage.start, chosen.passage.end)] if chosen else self._spans
             at = self._begins_at
             self.passages_found.emit(self._message_id, [(at + start, at + end) for start, end in spans])
 
     @Slot(int)
     def _open(self, row: int) -> None:
-        passage, place = self.rows.passage(row), self.rows.place(row)
-        if passage is None or place is None:
+        chosen = self.rows.find(row)
+        if chosen is None or chosen.place is None:
             return
+        place = chosen.place
         self.note.setText(place.problem)
         self.note.setVisible(bool(place.problem))
         if not place.problem:
-            self.document_requested.emit(place.document_id, place.start, passage.text)
+            self.document_requested.emit(place.document_id, place.start, chosen.passage.text)
 
     # Building
 

@@ -2,19 +2,18 @@
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QSize, Qt
+from PySide6.QtCore import QRect, QSize, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter, QTextCharFormat, QTextLayout, QTextOption
 from PySide6.QtWidgets import QLineEdit, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
-from app.tabs.chat.kept.conversation_model import SUMMARY_ROLE, ConversationModel
+from app.tabs.chat.kept.conversation_model import ConversationModel
 from app.widgets.icons import icon
+from app.widgets.rows import ROW_ROLE, Index
 from app.widgets.theme import SMALL, TINY, colours, small_font
 from core.conversations.finding import Summary
 
 PIN_PX = 16
 LONGEST_TITLE = 200
-
-Index = QModelIndex | QPersistentModelIndex
 
 
 class ConversationDelegate(QStyledItemDelegate):
@@ -24,12 +23,12 @@ class ConversationDelegate(QStyledItemDelegate):
 
     def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
         small = QFontMetrics(small_font(option.font)).height()
-        if index.data(SUMMARY_ROLE) is None:
+        if index.data(ROW_ROLE).summary is None:
             return QSize(0, small + 2 * TINY + SMALL)
         return QSize(0, QFontMetrics(option.font).height() + small + 3 * TINY)
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
-        summary: Summary | None = index.data(SUMMARY_ROLE)
+        summary: Summary | None = index.data(ROW_ROLE).summary
         painter.save()
         if summary is None:
             self._paint_heading(painter, option, str(index.data()))

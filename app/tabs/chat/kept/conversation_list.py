@@ -162,8 +162,8 @@ class ConversationList(QWidget):
     def _open_first(self) -> None:
         """Enter in the search field: the first that was found."""
         if self.model.rowCount() > 1:
-            self.view.setCurrentIndex(self.model.index(1))
-            self._open(self.model.index(1))
+            self.view.setCurrentIndex(self.model.index(1, 0))
+            self._open(self.model.index(1, 0))
 
     # How it shows itself
 
@@ -193,7 +193,7 @@ class ConversationList(QWidget):
     def _enter_list(self) -> None:
         if self.model.rowCount():
             if not self.view.currentIndex().isValid():
-                self.view.setCurrentIndex(self.model.index(1))
+                self.view.setCurrentIndex(self.model.index(1, 0))
             self.view.setFocus()
 
     @Slot()
@@ -214,7 +214,7 @@ class ConversationList(QWidget):
     def _choose(self, conversation_id: str) -> None:
         place = self.model.place(conversation_id) if conversation_id else -1
         if place >= 0:
-            self.view.setCurrentIndex(self.model.index(place))
+            self.view.setCurrentIndex(self.model.index(place, 0))
         else:
             self.view.setCurrentIndex(QModelIndex())
             self.view.clearSelection()

@@ -2,18 +2,15 @@
 
 from collections.abc import Sequence
 from datetime import date, datetime, timedelta
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
-from PySide6.QtCore import QAbstractListModel, QModelIndex, QPersistentModelIndex, Qt, Signal
+from PySide6.QtCore import Qt, Signal
 
+from app.widgets.rows import ROOT, Index, Rows
 from core.conversations.finding import Summary
 from core.wording import counted, printable
 
-ROOT = QModelIndex()
-SUMMARY_ROLE = Qt.ItemDataRole.UserRole
 HEADINGS = ("Pinned", "Today", "Yesterday", "Earlier")
-
-Index: TypeAlias = QModelIndex | QPersistentModelIndex
 
 
 class ConversationRow(NamedTuple):
@@ -23,7 +20,7 @@ class ConversationRow(NamedTuple):
     summary: Summary | None
 
 
-class ConversationModel(QAbstractListModel):
+class ConversationModel(Rows[ConversationRow]):
     """A view of what was listed; the store stays the owner.
 
     Signals:
@@ -34,7 +31,6 @@ class ConversationModel(QAbstractListModel):
 
     def __init__(self, parent: Any = None) -> None:
         super().__init__(parent)
-        self._rows: list[ConversationRow] = []
         self._today = date.today()
 
     def show(self, summaries: Sequence[Summary]) -> None:
@@ -45,41 +41,32 @@ class ConversationModel(QAbstractListModel):
         self._insert_and_move(rows)
         for place, row in enumerate(rows):
             if row != self._rows[place]:
-                self._rows[place] = row
-                self.dataChanged.emit(self.index(place), self.index(place))
+                self.put(place, row)
 
     def summary(self, place: int) -> Summary | None:
         """The conversation in a row; None for a heading, and for a row that is not there."""
-        return self._rows[place].summary if 0 <= place < len(self._rows) else None
+        row = self.find(place)
+        return row.summary if row is not None else None
 
     def place(self, conversation_id: str) -> int:
         """The row in which a conversation stands, -1 where it does not."""
         return self._places().get(conversation_id, -1)
-
-    def rowCount(self, parent: Index = ROOT) -> int:
-        return 0 if parent.isValid() else len(self._rows)
 
     def flags(self, index: Index) -> Qt.ItemFlag:
         if not index.isValid() or self._rows[index.row()].summary is None:
             return Qt.ItemFlag.NoItemFlags  # the arrow keys pass over a heading
         return Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable | Qt.ItemFlag.ItemIsEditable
 
-    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        if not index.isValid():
-            return None
-        key, summary = self._rows[index.row()]
-        if role == SUMMARY_ROLE:
-            return summary
-        if summary is None:
-            return key if role == Qt.ItemDataRole.DisplayRole else None
+    def cell(self, row: ConversationRow, column: int, role: int) -> Any:
+        summary = row.summary
         match role:
             case Qt.ItemDataRole.DisplayRole:
-                return printable(summary.title)
-            case Qt.ItemDataRole.EditRole:
+                return row.key if summary is None else printable(summary.title)
+            case Qt.ItemDataRole.EditRole if summary is not None:
                 return summary.title
-            case Qt.ItemDataRole.ToolTipRole | Qt.ItemDataRole.AccessibleTextRole:
+            case Qt.ItemDataRole.ToolTipRole | Qt.ItemDataRole.AccessibleTextRole if summary is not None:
                 return self._in_words(summary)
-        return None
+        return super().cell(row, column, role)
 
     def setData(self, index: Index, value: Any, role: int = Qt.ItemDataRole.EditRole) -> bool:
         summary = self.summary(index.row())
@@ -115,9 +102,7 @@ class ConversationModel(QAbstractListModel):
             if self._rows[last].key not in wanted:
                 while first and self._rows[first - 1].key not in wanted:
                     first -= 1
-                self.beginRemoveRows(ROOT, first, last)
-                del self._rows[first : last + 1]
-                self.endRemoveRows()
+                self.remove(first, last)
             last = first - 1
 
     def _insert_and_move(self, rows: Sequence[ConversationRow]) -> None:
@@ -128,9 +113,7 @@ class ConversationModel(QAbstractListModel):
             while new < len(rows) and rows[new].key not in known:
                 new += 1
             if new > place:
-                self.beginInsertRows(ROOT, place, new - 1)
-                self._rows[place:place] = rows[place:new]
-                self.endInsertRows()
+                self.insert(place, rows[place:new])
                 place = new
             elif self._rows[place].key == rows[place].key:
                 place += 1
@@ -140,7 +123,9 @@ class ConversationModel(QAbstractListModel):
     def _move(self, source: int, place: int) -> None:
         """Move a row up."""
         self.beginMoveRows(ROOT, source, source, ROOT, place)
-        self._rows.insert(place, self._rows.pop(source))
+        rows = list(self._rows)
+        rows.insert(place, rows.pop(source))
+        self._rows = rows
         self.endMoveRows()
 
     def _places(self) -> dict[str, int]:

@@ -1,21 +1,20 @@
 """The requests that a server answers and has answered, the newest on top."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
+from PySide6.QtCore import QObject, Qt
 from PySide6.QtGui import QColor
 
 from app.widgets.label import spelled_out
+from app.widgets.rows import Column, Rows
 from app.widgets.theme import colours
 from core.events.base import Event
 from core.events.serving import RequestEnded, RequestProgress, RequestRefused, RequestStarted
 from core.wording import counted, number
 
-Index: TypeAlias = QModelIndex | QPersistentModelIndex
-
-ROOT = QModelIndex()
+PROMPT = 2  # the column that takes the room that is left
 MOST_ENDED = 50  # rows of requests that have ended; those that run are all shown
 WAITING, WRITING, REFUSED = "waiting", "writing", "refused"
 ENDINGS = {"stop": "done", "length": "done (length)"}
@@ -40,43 +39,30 @@ class RequestRow:
         return self.state in (WAITING, WRITING)
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
-    """A column's title, what a cell shows, and whether that is a number."""
+class RequestTable(Rows[RequestRow]):
+    """Takes a server's events. Requests that run stay; of those that have ended, the last fifty. The newest come first."""
 
-    title: str
-    text: Callable[[RequestRow], str]
-    number: bool = False
-
-
-COLUMNS = (
-    Column("Time", lambda row: row.time),
-    Column("Client", lambda row: row.client),
-    Column("Prompt", lambda row: row.prompt),
-    Column("Tokens", lambda row: number(row.tokens) if row.id else "", number=True),
-    Column(
-        "Tokens/s", lambda row: number(row.tokens_per_second) if row.tokens_per_second else "", number=True
-    ),
-    Column("State", lambda row: row.state),
-)
-PROMPT = 2
-
-
-class RequestTable(QAbstractTableModel):
-    """Takes a server's events. Requests that run stay; of those that have ended, the last fifty."""
+    columns = (
+        Column("Time", lambda row: row.time),
+        Column("Client", lambda row: row.client),
+        Column("Prompt", lambda row: row.prompt),
+        Column("Tokens", lambda row: number(row.tokens) if row.id else "", is_number=True),
+        Column(
+            "Tokens/s",
+            lambda row: number(row.tokens_per_second) if row.tokens_per_second else "",
+            is_number=True,
+        ),
+        Column("State", lambda row: row.state),
+    )
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._rows: list[RequestRow] = []  # the newest first
         self.answered = self.refused = self.tokens = 0
 
     @property
     def running(self) -> int:
         """How many requests wait or are being answered."""
         return sum(row.runs for row in self._rows)
-
-    def row(self, at: int) -> RequestRow:
-        return self._rows[at]
 
     def take(self, events: Iterable[Event], time: str) -> None:
         """Show what happened; `time` is that of the clock, as it is shown."""
@@ -85,7 +71,7 @@ class RequestTable(QAbstractTableModel):
                 case RequestStarted():
                     prompt = spelled_out(event.prompt) or counted(event.prompt_tokens, "token")
                     row = RequestRow(event.id, time, event.client, prompt, WAITING, event.prompt_tokens)
-                    self._insert(row)
+                    self.insert(0, [row])
                 case RequestProgress():
                     state = WRITING if event.tokens else WAITING
                     self._change(event.id, state, event.tokens, event.tokens_per_second)
@@ -100,62 +86,32 @@ class RequestTable(QAbstractTableModel):
                     what = spelled_out(f"{event.method} {event.path}")
                     state = f"{REFUSED} ({event.status})"
                     why = spelled_out(event.message)
-                    self._insert(RequestRow(0, time, event.client, what, state, why=why))
+                    self.insert(0, [RequestRow(0, time, event.client, what, state, why=why)])
                     self._drop_oldest()
 
     def clear(self) -> None:
         """Forget all rows and counts, as where a server begins."""
-        self.beginResetModel()
-        self._rows.clear()
         self.answered = self.refused = self.tokens = 0
-        self.endResetModel()
+        self.reset(())
 
-    def rowCount(self, parent: Index = ROOT) -> int:
-        return 0 if parent.isValid() else len(self._rows)
-
-    def columnCount(self, parent: Index = ROOT) -> int:
-        return 0 if parent.isValid() else len(COLUMNS)
-
-    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        if not index.isValid():
-            return None
-        row, column = self._rows[index.row()], COLUMNS[index.column()]
+    def cell(self, row: RequestRow, column: int, role: int) -> Any:
         match role:
-            case Qt.ItemDataRole.DisplayRole:
-                return column.text(row)
             case Qt.ItemDataRole.ToolTipRole | Qt.ItemDataRole.AccessibleTextRole:
                 return _in_words(row)
-            case Qt.ItemDataRole.TextAlignmentRole if column.number:
-                return Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
             case Qt.ItemDataRole.ForegroundRole:
                 return QColor(_colour(row))
-        return None
-
-    def headerData(
-        self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
-    ) -> Any:
-        if role == Qt.ItemDataRole.DisplayRole and orientation == Qt.Orientation.Horizontal:
-            return COLUMNS[section].title
-        return None
-
-    def _insert(self, row: RequestRow) -> None:
-        self.beginInsertRows(ROOT, 0, 0)
-        self._rows.insert(0, row)
-        self.endInsertRows()
+        return super().cell(row, column, role)
 
     def _change(self, request: int, state: str, tokens: int, tokens_per_second: float) -> None:
         for at, row in enumerate(self._rows):
             if row.id == request:
-                self._rows[at] = replace(row, state=state, tokens=tokens, tokens_per_second=tokens_per_second)
-                self.dataChanged.emit(self.index(at, 0), self.index(at, len(COLUMNS) - 1))
+                self.put(at, replace(row, state=state, tokens=tokens, tokens_per_second=tokens_per_second))
                 return
 
     def _drop_oldest(self) -> None:
         ended = [at for at, row in enumerate(self._rows) if not row.runs]
         for at in ended[: MOST_ENDED - 1 : -1]:
-            self.beginRemoveRows(ROOT, at, at)
-            del self._rows[at]
-            self.endRemoveRows()
+            self.remove(at, at)
 
 
 def _in_words(row: RequestRow) -> str:

@@ -303,7 +303,6 @@ def _request_view(table: RequestTable) -> QTableView:
     for column, width in enumerate(COLUMNS_PX):
         view.setColumnWidth(column, width)
     header.setSectionResizeMode(PROMPT, QHeaderView.ResizeMode.Stretch)
-    header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
     return view
 
 

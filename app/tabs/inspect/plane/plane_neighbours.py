@@ -1,8 +1,9 @@
 """The tokens nearest to one in the embedding space, as a list, and how far two tokens are from each other."""
 
-from typing import Any, TypeAlias
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal, Slot
+from PySide6.QtCore import QModelIndex, QObject, Qt, Signal, Slot
 from PySide6.QtGui import QColor, QGuiApplication, QKeyEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QVBoxLayout, QWidget
 
@@ -10,6 +11,7 @@ from app.tabs.inspect.plane.plane_canvas import facts
 from app.widgets.controls.elided_label import ElidedLabel
 from app.widgets.controls.small import named_button
 from app.widgets.label import Label
+from app.widgets.rows import Column, Rows
 from app.widgets.theme import SMALL, TINY, colours, mono_font, set_role
 from app.widgets.token_text import visible
 from core.inspection.plane import EmbeddingPlane, Neighbours, Projection, TokenDistance
@@ -19,78 +21,57 @@ NEIGHBOURS = 20
 ROW_HEIGHT_PX = 24
 WIDTH_PX, NARROW_PX = 264, 224
 NUMBER_WIDTH_PX = 78
-TITLES = ("Token", "Cosine", "Distance")
-TIPS = (
-    "␣ is a space, ⏎ the end of a line, → a tab; grey where the token is not among the points shown",
-    "e_i · e_j / (|e_i| |e_j|), from -1 to 1: in all dimensions",
-    "|e_i - e_j|, Euclidean: in all dimensions",
-)
 HOW_TO = "Click a token, or find one, to list its neighbours."
 HOW_TO_MEASURE = "Shift and a click on a second token measure the distance."
-ROOT = QModelIndex()
-Index: TypeAlias = QModelIndex | QPersistentModelIndex
 
 
-class NeighbourTable(QAbstractTableModel):
+class Neighbour(NamedTuple):
+    """One of the tokens nearest to another one; `is_shown` where it is among the points."""
+
+    id: int
+    text: str
+    cosine: float
+    distance: float
+    facts: str
+    is_shown: bool
+
+
+class NeighbourTable(Rows[Neighbour]):
     """The neighbours of one token, the nearest first."""
+
+    columns = (
+        Column(
+            "Token",
+            lambda row: row.text,
+            "␣ is a space, ⏎ the end of a line, → a tab; grey where the token is not among the points shown",
+        ),
+        Column(
+            "Cosine",
+            lambda row: f"{row.cosine:.3f}",
+            "e_i · e_j / (|e_i| |e_j|), from -1 to 1: in all dimensions",
+            is_number=True,
+        ),
+        Column(
+            "Distance",
+            lambda row: f"{row.distance:.3f}",
+            "|e_i - e_j|, Euclidean: in all dimensions",
+            is_number=True,
+        ),
+    )
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._plane: EmbeddingPlane | None = None
-        self._projection: Projection | None = None
-        self._near: Neighbours | None = None
         self._mono = mono_font()
 
-    def show(
-        self, plane: EmbeddingPlane | None, projection: Projection | None, near: Neighbours | None
-    ) -> None:
-        """Show other neighbours; None for none."""
-        self.beginResetModel()
-        self._plane, self._projection, self._near = plane, projection, near
-        self.endResetModel()
-
-    def token_id(self, row: int) -> int:
-        assert self._near is not None, "there are rows only with it"
-        return int(self._near.ids[row])
-
-    def rowCount(self, parent: Index = ROOT) -> int:
-        return 0 if parent.isValid() or self._near is None else len(self._near.ids)
-
-    def columnCount(self, parent: Index = ROOT) -> int:
-        return 0 if parent.isValid() else len(TITLES)
-
-    def headerData(
-        self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
-    ) -> Any:
-        if orientation != Qt.Orientation.Horizontal or not 0 <= section < len(TITLES):
-            return None
-        if role == Qt.ItemDataRole.DisplayRole:
-            return TITLES[section]
-        if role == Qt.ItemDataRole.ToolTipRole:
-            return TIPS[section]
-        return _alignment(section) if role == Qt.ItemDataRole.TextAlignmentRole else None
-
-    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        if not index.isValid() or self._near is None or self._plane is None or self._projection is None:
-            return None
-        row, column = index.row(), index.column()
-        token_id = int(self._near.ids[row])
-        if role == Qt.ItemDataRole.DisplayRole:
-            texts = (
-                visible(self._plane.texts[token_id]),
-                f"{self._near.cosine[row]:.3f}",
-                f"{self._near.distance[row]:.3f}",
-            )
-            return texts[column]
-        if role == Qt.ItemDataRole.TextAlignmentRole:
-            return _alignment(column)
-        if role == Qt.ItemDataRole.ToolTipRole:
-            return f"{facts(self._plane, token_id)} · cosine {self._near.cosine[row]:.6f}, distance {self._near.distance[row]:.6g}"
-        if role == Qt.ItemDataRole.FontRole and column == 0:
-            return self._mono
-        if role == Qt.ItemDataRole.ForegroundRole and self._projection.place(token_id) < 0:
-            return QColor(colours().muted)
-        return None
+    def cell(self, row: Neighbour, column: int, role: int) -> Any:
+        match role:
+            case Qt.ItemDataRole.ToolTipRole:
+                return f"{row.facts} · cosine {row.cosine:.6f}, distance {row.distance:.6g}"
+            case Qt.ItemDataRole.FontRole if column == 0:
+                return self._mono
+            case Qt.ItemDataRole.ForegroundRole if not row.is_shown:
+                return QColor(colours().muted)
+        return super().cell(row, column, role)
 
 
 class NeighbourPanel(QWidget):
@@ -141,7 +122,7 @@ class NeighbourPanel(QWidget):
         self.title.setText("Nearest neighbours")
         self.facts.setText(HOW_TO)
         self.measured.setText(HOW_TO_MEASURE)
-        self.table.show(None, None, None)
+        self.table.reset(())
         self.copy_button.setEnabled(False)
 
     def show_token(
@@ -153,7 +134,7 @@ class NeighbourPanel(QWidget):
         hidden = "" if projection.place(token_id) >= 0 else " · not among the points shown"
         self.facts.setText(f"{facts(plane, token_id)}{hidden}")
         self.measured.setText(HOW_TO_MEASURE)
-        self.table.show(plane, projection, near)
+        self.table.reset(_rows(plane, projection, near))
         self.view.setAccessibleName(f"Nearest neighbours of {name}")
         self.copy_button.setEnabled(True)
 
@@ -182,7 +163,7 @@ class NeighbourPanel(QWidget):
 
     @Slot(QModelIndex)
     def _choose(self, index: QModelIndex) -> None:
-        self.chosen.emit(self.table.token_id(index.row()))
+        self.chosen.emit(self.table.row(index.row()).id)
 
     @Slot()
     def _copy(self) -> None:
@@ -207,6 +188,11 @@ class _NeighbourView(QTableView):
             super().keyPressEvent(event)
 
 
-def _alignment(column: int) -> Qt.AlignmentFlag:
-    side = Qt.AlignmentFlag.AlignRight if column else Qt.AlignmentFlag.AlignLeft
-    return side | Qt.AlignmentFlag.AlignVCenter
+def _rows(plane: EmbeddingPlane, projection: Projection, near: Neighbours) -> Sequence[Neighbour]:
+    found = zip(near.ids.tolist(), near.cosine.tolist(), near.distance.tolist(), strict=True)
+    return [
+        Neighbour(
+            one, visible(plane.texts[one]), cosine, distance, facts(plane, one), projection.place(one) >= 0
+        )
+        for one, cosine, distance in found
+    ]

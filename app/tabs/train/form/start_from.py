@@ -66,7 +66,7 @@ class StartFrom(QWidget):
     @property
     def run(self) -> RunSummary | None:
         """The run that is chosen, whatever it is chosen for."""
-        return self._runs.run(self.run_box.currentIndex())
+        return self._runs.find(self.run_box.currentIndex())
 
     @property
     def base(self) -> str:
@@ -79,7 +79,7 @@ class StartFrom(QWidget):
         """Show those that have a checkpoint; what was chosen stays chosen, unless it is gone."""
         before, checkpoint = self.run.name if self.run else "", self.checkpoint_box.currentData()
         self._runs.show([run for run in runs if run.last_step is not None])
-        self.run_box.setCurrentIndex(max(self._runs.row(before), min(self._runs.rowCount(), 1) - 1))
+        self.run_box.setCurrentIndex(max(self._runs.place(before), min(self._runs.rowCount(), 1) - 1))
         self._fill_checkpoints()
         self.checkpoint_box.setCurrentIndex(max(self.checkpoint_box.findData(checkpoint), 0))
         self._allow(self._runs.rowCount() > 0)
@@ -90,7 +90,7 @@ class StartFrom(QWidget):
 
     def prefer(self, name: str) -> None:
         """Offer this run, which the user looks at, while none is chosen for a start."""
-        row = self._runs.row(name)
+        row = self._runs.place(name)
         if self.origin is Origin.NEW and row >= 0:
             self.run_box.setCurrentIndex(row)
             self._fill_checkpoints()

@@ -1,58 +1,45 @@
 """The runs that wait for their turn: shown where there are any."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
-from PySide6.QtCore import QAbstractListModel, QModelIndex, QPersistentModelIndex, Qt, Signal, Slot
+from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QListView, QWidget
 
 from app.widgets.controls.small import named_button
 from app.widgets.label import Label
 from app.widgets.layout import column, row
+from app.widgets.rows import Rows
 from app.widgets.theme import TINY
 from core.config.presets import PRESETS
 from core.runs.run_queue import QueuedRun
 from core.wording import counted
 
-ROOT = QModelIndex()
 MOST_ROWS = 3  # seen at once
 
-Index: TypeAlias = QModelIndex | QPersistentModelIndex
 
-
-class QueueList(QAbstractListModel):
+class QueueList(Rows[QueuedRun]):
     """The queue's runs as rows, the next one first."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._entries: list[QueuedRun] = []
         self._failures: dict[str, str] = {}
 
     def show(self, entries: Sequence[QueuedRun], failures: Mapping[str, str]) -> None:
         """Take over what the queue holds now, and why some of it did not begin, by name."""
-        if list(entries) == self._entries and failures == self._failures:
-            return
-        self.beginResetModel()
-        self._entries, self._failures = list(entries), dict(failures)
-        self.endResetModel()
+        if list(entries) != self._rows or failures != self._failures:
+            self._failures = dict(failures)
+            self.reset(list(entries))
 
-    def entry(self, row: int) -> QueuedRun | None:
-        return self._entries[row] if 0 <= row < len(self._entries) else None
-
-    def rowCount(self, parent: Index = ROOT) -> int:
-        return 0 if parent.isValid() else len(self._entries)
-
-    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        if not index.isValid():
-            return None
-        entry = self._entries[index.row()]
-        problem = entry.problem or self._failures.get(entry.name, "")
-        if role == Qt.ItemDataRole.DisplayRole:
-            return f"{entry.name}: {'did not begin' if problem else _preset(entry)}"
-        if role == Qt.ItemDataRole.ToolTipRole:
-            return problem or f"{entry.name}: {_preset(entry)}"
-        return None
+    def cell(self, row: QueuedRun, column: int, role: int) -> Any:
+        problem = row.problem or self._failures.get(row.name, "")
+        match role:
+            case Qt.ItemDataRole.DisplayRole:
+                return f"{row.name}: {'did not begin' if problem else _preset(row)}"
+            case Qt.ItemDataRole.ToolTipRole:
+                return problem or f"{row.name}: {_preset(row)}"
+        return super().cell(row, column, role)
 
 
 class QueuePanel(QWidget):
@@ -98,7 +85,7 @@ class QueuePanel(QWidget):
         self._rows.show(entries, failures)
         count = self._rows.rowCount()
         self._title.setText(f"Queue · {counted(count, 'run')}")
-        self.view.setCurrentIndex(self._rows.index(min(max(chosen, 0), count - 1)))
+        self.view.setCurrentIndex(self._rows.index(min(max(chosen, 0), count - 1), 0))
         row_height = max(self.view.sizeHintForRow(0), self.view.fontMetrics().lineSpacing())
         self.view.setFixedHeight(
             min(max(count, 1), MOST_ROWS) * row_height + 2 * self.view.frameWidth() + TINY
@@ -121,7 +108,7 @@ class QueuePanel(QWidget):
 
     @Slot()
     def _ask_to_remove(self) -> None:
-        entry = self._rows.entry(self.view.currentIndex().row())
+        entry = self._rows.find(self.view.currentIndex().row())
         if entry is not None:
             self.removal_requested.emit(entry.name)
 

@@ -53,7 +53,7 @@ class RunChooser(QWidget):
         before = self._chosen_run()
         self._runs.show(runs)
         name = chosen or (before.name if before else "")
-        self.box.setCurrentIndex(self._runs.row(name))
+        self.box.setCurrentIndex(self._runs.place(name))
         self.box.setPlaceholderText("Select a run" if runs else "No runs yet")
         self._show_what_is_possible()
 
@@ -71,7 +71,7 @@ class RunChooser(QWidget):
         row(title, (self.box, 1), self.resume_button, self.back_button, of=self)
 
     def _chosen_run(self) -> RunSummary | None:
-        return self._runs.run(self.box.currentIndex())
+        return self._runs.find(self.box.currentIndex())
 
     def _show_what_is_possible(self) -> None:
         obstacle = self._obstacle(self._chosen_run())
@@ -93,7 +93,7 @@ class RunChooser(QWidget):
     @Slot(int)
     def _choose(self, row: int) -> None:
         self._show_what_is_possible()
-        run = self._runs.run(row)
+        run = self._runs.find(row)
         if run is not None:
             self.chosen.emit(run.name)
 

@@ -71,7 +71,7 @@ def controller(panel, queues, tmp_path, look_up):
 def shown(panel):
     """The texts of the rows."""
     rows = panel.rows
-    return [rows.data(rows.index(row)) for row in range(rows.rowCount())]
+    return [rows.data(rows.index(row, 0)) for row in range(rows.rowCount())]
 
 
 def test_without_a_reply_it_says_what_it_is_for(panel):
@@ -82,7 +82,7 @@ def test_without_a_reply_it_says_what_it_is_for(panel):
 
 def test_a_reply_is_looked_up_and_its_passages_are_listed(qtbot, controller, panel, look_up):
     controller.show_reply("first", "m1", REPLY)
-    qtbot.waitUntil(lambda: panel.rows.place(0) is not None)
+    qtbot.waitUntil(lambda: panel.rows.rowCount() and panel.rows.row(0).place is not None)
     assert look_up.asked == [("first", REPLY)]
     assert panel.summary.text() == "85 % of the reply appears word for word in your documents, in 2 passages."
     assert (panel.share.value(), panel.share_words.text()) == (850, "85 %")
@@ -115,7 +115,7 @@ def test_all_passages_are_marked_and_one_alone_where_it_is_chosen(qtbot, control
     controller.show_reply("first", "m1", REPLY)
     qtbot.waitUntil(lambda: panel.rows.rowCount() == 2)
     assert marks[-1] == ("m1", [(5, 60)])
-    panel.view.setCurrentIndex(panel.rows.index(1))
+    panel.view.setCurrentIndex(panel.rows.index(1, 0))
     assert marks[-1] == ("m1", [(40, 60)])
     panel.pages.setCurrentIndex(0)
     assert marks[-1] == ("m1", [])
@@ -132,22 +132,22 @@ def test_marks_count_the_characters_of_the_whole_message(qtbot, controller, pane
 @pytest.mark.parametrize("with_keys", [True, False])
 def test_a_row_opens_its_document(qtbot, controller, panel, with_keys):
     controller.show_reply("first", "m1", REPLY)
-    qtbot.waitUntil(lambda: panel.rows.place(0) is not None)
+    qtbot.waitUntil(lambda: panel.rows.rowCount() and panel.rows.row(0).place is not None)
     with qtbot.waitSignal(panel.document_requested) as requested:
         if with_keys:
-            panel.view.setCurrentIndex(panel.rows.index(0))
+            panel.view.setCurrentIndex(panel.rows.index(0, 0))
             qtbot.keyClick(panel.view, Qt.Key.Key_Return)
         else:
-            place = panel.view.visualRect(panel.rows.index(0)).topLeft() + QPoint(9, 9)
+            place = panel.view.visualRect(panel.rows.index(0, 0)).topLeft() + QPoint(9, 9)
             qtbot.mouseClick(panel.view.viewport(), Qt.MouseButton.LeftButton, pos=place)
     assert requested.args == [7, 120, LONG.text]
 
 
 def test_a_document_that_has_changed_is_not_opened_but_explained(qtbot, controller, panel):
     controller.show_reply("first", "m1", REPLY)
-    qtbot.waitUntil(lambda: panel.rows.place(0) is not None)
+    qtbot.waitUntil(lambda: panel.rows.rowCount() and panel.rows.row(0).place is not None)
     with qtbot.assertNotEmitted(panel.document_requested):
-        panel.view.setCurrentIndex(panel.rows.index(1))
+        panel.view.setCurrentIndex(panel.rows.index(1, 0))
         qtbot.keyClick(panel.view, Qt.Key.Key_Return)
     assert panel.note.text() == "It has changed."
 

@@ -61,7 +61,7 @@ def test_a_tag_that_some_have_stays_with_those_unless_it_is_ticked(
     choose(three, "a.txt", "b.txt")
     dialog = editor()
     assert dialog.list.states() == {"novel": PARTLY, "old": CHECKED}
-    dialog.list.setData(dialog.list.index(1), UNCHECKED, Qt.ItemDataRole.CheckStateRole)
+    dialog.list.setData(dialog.list.index(1, 0), UNCHECKED, Qt.ItemDataRole.CheckStateRole)
     apply(qtbot, dialog)
     qtbot.waitUntil(lambda: tags_of(workspace) == {"a.txt": ("novel",), "b.txt": (), "c.txt": ()})
     controller.library.undo_stack.undo()
@@ -74,7 +74,7 @@ def test_undo_takes_a_tag_from_those_alone_that_had_got_it(qtbot, three, workspa
     qtbot.waitUntil(lambda: bool(three.table.summary.tags))
     choose(three, "a.txt", "b.txt")
     dialog = editor()
-    dialog.list.setData(dialog.list.index(0), CHECKED, Qt.ItemDataRole.CheckStateRole)
+    dialog.list.setData(dialog.list.index(0, 0), CHECKED, Qt.ItemDataRole.CheckStateRole)
     apply(qtbot, dialog)
     qtbot.waitUntil(lambda: tags_of(workspace)["b.txt"] == ("novel",))
     controller.library.undo_stack.undo()

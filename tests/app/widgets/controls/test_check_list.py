@@ -23,7 +23,7 @@ def test_space_sets_a_tick_and_takes_it_away(qtbot):
     qtbot.addWidget(view)
     view.show()
     view.setFocus()
-    view.setCurrentIndex(model.index(1))
+    view.setCurrentIndex(model.index(1, 0))
     with qtbot.waitSignal(model.changed):
         qtbot.keyClick(view, Qt.Key.Key_Space)
     assert model.checked() == ("b",)
@@ -36,7 +36,7 @@ def test_ticks_stay_when_other_rows_are_shown_and_what_is_ticked_is_seen():
     model.check(("gone", "b"))
     model.show_rows(ROWS)
     assert model.checked() == ("b", "gone")
-    assert [model.index(row).data() for row in range(model.rowCount())] == ["Alpha  2", "Beta", "gone"]
+    assert [model.index(row, 0).data() for row in range(model.rowCount())] == ["Alpha  2", "Beta", "gone"]
 
 
 def test_what_is_partly_ticked_stays_so_until_it_is_changed(qtbot):
@@ -44,7 +44,7 @@ def test_what_is_partly_ticked_stays_so_until_it_is_changed(qtbot):
     model.show_rows(ROWS)
     model.show_states({"a": PARTLY})
     assert model.states() == {"a": PARTLY, "b": UNCHECKED}
-    model.setData(model.index(0), CHECKED, Qt.ItemDataRole.CheckStateRole)
+    model.setData(model.index(0, 0), CHECKED, Qt.ItemDataRole.CheckStateRole)
     assert model.states()["a"] is CHECKED
 
 

@@ -34,22 +34,22 @@ def model(qtmodeltester):
 
 
 def test_a_row_shows_name_step_and_best_loss(model):
-    assert model.data(model.index(0)) == "second: step 500 of 1,000, best 1.500"
+    assert model.data(model.index(0, 0)) == "second: step 500 of 1,000, best 1.500"
 
 
 def test_a_run_without_a_loss_says_nothing_of_it(model):
     model.show([run("new", step=0, val_loss=None)])
-    assert model.data(model.index(0)) == "new: step 0 of 1,000"
+    assert model.data(model.index(0, 0)) == "new: step 0 of 1,000"
 
 
 def test_rows_are_found_by_name(model):
-    assert model.row("first") == 1
-    assert model.row("third") == -1
-    assert model.run(1).name == "first"
-    assert model.run(-1) is None
+    assert model.place("first") == 1
+    assert model.place("third") == -1
+    assert model.find(1).name == "first"
+    assert model.find(-1) is None
 
 
 def test_news_of_the_same_runs_changes_rows_in_place(model, qtbot):
     with qtbot.assertNotEmitted(model.modelReset), qtbot.waitSignal(model.dataChanged):
         model.show([run("second", step=600), run("first")])
-    assert "step 600" in model.data(model.index(0), Qt.ItemDataRole.DisplayRole)
+    assert "step 600" in model.data(model.index(0, 0), Qt.ItemDataRole.DisplayRole)

@@ -63,8 +63,8 @@ def choose(qtbot, dialog):
 def tick(dialog, name, title):
     model = dialog.lists[name]
     for row in range(model.rowCount()):
-        if model.index(row).data().startswith(title):
-            return model.setData(model.index(row), Qt.CheckState.Checked, Qt.ItemDataRole.CheckStateRole)
+        if model.index(row, 0).data().startswith(title):
+            return model.setData(model.index(row, 0), Qt.CheckState.Checked, Qt.ItemDataRole.CheckStateRole)
     raise AssertionError(title)
 
 
@@ -195,9 +195,9 @@ def test_a_tag_that_is_gone_is_named_and_can_be_taken_out(qtbot, tab):
     qtbot.waitUntil(dialog.problem.isVisible)
     assert not dialog.buttons.buttons()[0].isEnabled()
     model = dialog.lists["tags"]
-    shown = [model.index(row).data() for row in range(model.rowCount())]
+    shown = [model.index(row, 0).data() for row in range(model.rowCount())]
     assert shown == ["sample  1", "water  1", "gone"]
-    model.setData(model.index(model.rowCount() - 1), Qt.CheckState.Unchecked, Qt.ItemDataRole.CheckStateRole)
+    model.setData(model.index(model.rowCount() - 1, 0), Qt.CheckState.Unchecked, Qt.ItemDataRole.CheckStateRole)
     qtbot.waitUntil(lambda: dialog.count.text().startswith("4 of 4"))
     choose(qtbot, dialog)
     qtbot.waitUntil(lambda: "4 documents" in tab.form.documents.totals_label.text())
