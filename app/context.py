@@ -33,6 +33,7 @@ class WaysBetweenTabs(QObject):
 
     Asked, and the tab that answers comes to the front:
         corpus_requested: Where documents are added.
+        sample_requested: The sample corpus should be written and read.
         passage_requested: A document's number, the character at which a passage begins, and the passage.
         training_requested: Where a model is trained.
         run_requested: The name and the `RunConfig` of a run that should train; where another one does, `run_refused` tells.
@@ -51,10 +52,12 @@ class WaysBetweenTabs(QObject):
         run_begun: The name of the run that trains now.
         run_ended: A run's name, and "finished", "early_stopped", "stopped" or "failed".
         checkpoint_saved: The name of a run that has other checkpoints now.
+        replied: A model has written a reply to its end.
         leave_requested: The program should close under work that does not stop.
     """
 
     corpus_requested = Signal()
+    sample_requested = Signal()
     passage_requested = Signal(int, int, str)
     training_requested = Signal()
     run_requested = Signal(str, object)
@@ -71,4 +74,5 @@ class WaysBetweenTabs(QObject):
     run_begun = Signal(str)
     run_ended = Signal(str, str)
     checkpoint_saved = Signal(str)
+    replied = Signal()
     leave_requested = Signal()

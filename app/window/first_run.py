@@ -17,6 +17,10 @@ from core.tasks.models.look_at_runs import find_unused_name
 RUN_STEM = "first"
 STEPS = ("Read the documents", "Train", "Chat")
 READING, TRAINING, CHATTING = range(len(STEPS))
+NEXT = (
+    "That was your first model. Next, add your own documents in the Corpus tab and train a model on them. "
+    "Help > Try the sample starts this tour again."
+)
 BUSY = 'The sample was read. Another run is training: press "Try the sample" again once that has ended.'
 
 
@@ -29,10 +33,12 @@ class FirstRun(QObject):
     Signals:
         step_reached: The position in `STEPS` of what is being done now.
         left: The tour has ended before its last step.
+        answered: The model has answered in the last step: the tour is over.
     """
 
     step_reached = Signal(int)
     left = Signal()
+    answered = Signal()
 
     def __init__(self, context: Context, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -48,12 +54,18 @@ class FirstRun(QObject):
         self._ways.run_refused.connect(self._wait_for_another)
         self._ways.run_begun.connect(self._follow_training)
         self._ways.run_ended.connect(self._open_chat)
+        self._ways.replied.connect(self._tell_of_answer)
 
     @Slot()
     def look_away(self) -> None:
         """Another tab comes to the front: who leaves the chat at the end of the way has seen all of its steps."""
         if self.strip.at_end:
             self.strip.hide()
+
+    @Slot()
+    def _tell_of_answer(self) -> None:
+        if self.strip.at_end and not self.strip.isHidden():
+            self.answered.emit()
 
     @Slot(object)
     def _take_cleaning(self, cleaning: CleaningConfig) -> None:

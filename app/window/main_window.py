@@ -12,7 +12,7 @@ from app.settings import APPLICATION, WindowSettings
 from app.widgets.geometry import bring_inside
 from app.widgets.label import Label
 from app.window.closing import Closing
-from app.window.first_run import FirstRun
+from app.window.first_run import NEXT, FirstRun
 from app.window.menus import Menus
 from app.window.notification import Notifier
 from app.window.tab_row import TabRow
@@ -127,6 +127,8 @@ class MainWindow(QMainWindow):
         self.closing.stayed.connect(self._forget_next)
         self.closing.may_close.connect(self.close)
         self.menus.appearance_requested.connect(self._choose_appearance)
+        self.first_run.answered.connect(self._end_tour)
+        self.menus.sample_requested.connect(self.ways.sample_requested)
         self.menus.workspace_requested.connect(self.workspaces.ask)
         self.menus.recent_requested.connect(self.workspaces.choose)
         self.workspaces.chosen.connect(self._change_workspace)
@@ -138,6 +140,12 @@ class MainWindow(QMainWindow):
         bring_inside(self)
         self.tabs.front.tab.first_focus().setFocus()
         self.tabs.front.activate()
+
+    @Slot()
+    def _end_tour(self) -> None:
+        finish = QAction("Finish", self, toolTip="Close this message, and the steps above")
+        finish.triggered.connect(self.first_run.strip.hide)
+        self.tabs.front.tab.banner.show_offer(NEXT, [finish])
 
     @Slot()
     def _show_stopping(self) -> None:

@@ -32,11 +32,13 @@ class Menus(QObject):
     """Builds the menu bar of a window, and does what its tabs and its help are asked for.
 
     Signals:
+        sample_requested: The tour through the sample should begin.
         workspace_requested: The user wants to choose another workspace.
         recent_requested: The workspace at this path should be opened.
         appearance_requested: "system", "light" or "dark".
     """
 
+    sample_requested = Signal()
     workspace_requested = Signal()
     recent_requested = Signal(str)
     appearance_requested = Signal(str)
@@ -103,6 +105,7 @@ class Menus(QObject):
     def _add_help_menu(self) -> None:
         menu = self._window.menuBar().addMenu("&Help")
         self._add(menu, "&Help on this tab", "F1", "info", self._show_help)
+        self._add(menu, "Tr&y the sample", "", "sample", self.sample_requested)
         for title, page in HELP_PAGES:
             self._add(menu, title, "", "", self._show_page).setData(page)
         self._add(menu, "Keyboard &shortcuts…", "Ctrl+/", "", self._show_shortcuts)

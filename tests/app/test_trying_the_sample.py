@@ -2,6 +2,7 @@
 
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QPushButton
 
 from app.window import first_run
 from core.config.presets import preset_run
@@ -9,6 +10,7 @@ from core.config.toml import with_settings
 from core.corpus.library import Library
 from core.runs.catalog import Catalog
 from core.sample.meadow import held_out_questions
+from tests.app.conftest import action
 
 STEPS = 4
 SMALL = {
@@ -65,4 +67,17 @@ def test_one_click_leads_from_an_empty_workspace_to_a_question_for_the_trained_m
     qtbot.waitUntil(lambda: not window.chat.active)
     assert window.chat.session.places()[0].message.content == question
     assert window.chat.session.leaf.role == "assistant"
+
+    # and the tour ends with what comes next
+    assert window.chat_tab.banner.text() == first_run.NEXT
+    finish = next(one for one in window.chat_tab.banner.findChildren(QPushButton) if one.text() == "Finish")
+    qtbot.mouseClick(finish, Qt.MouseButton.LeftButton)
     assert not window.chat_tab.banner.isVisible()
+    assert not window.first_run.strip.isVisible()
+
+
+def test_help_starts_the_tour_from_any_tab(qtbot, window):
+    window.tabs.setCurrentIndex(2)
+    with qtbot.waitSignal(window.ways.sample_begun):
+        action(window, "Try").trigger()
+    assert window.tabs.currentWidget() is window.corpus_tab

@@ -157,7 +157,7 @@ def command(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str,
     """Runs a command in this process; gives its exit code, what it printed, and what it said of failures."""
 
     def run(*arguments: object) -> tuple[int, str, str]:
-        code = cli.run([str(argument) for argument in arguments], lambda _: pytest.fail("a window"))
+        code = cli.run([str(argument) for argument in arguments], lambda *_: pytest.fail("a window"))
         printed = capsys.readouterr()
         return code, printed.out, printed.err
 

@@ -221,6 +221,11 @@ class ChatController(TabController):
 
     # Other ways
 
+    @Slot(object)
+    def _tell_of_reply(self, error: Exception | None) -> None:
+        if error is None:
+            self.context.ways.replied.emit()
+
     @Slot()
     def _inspect_last(self) -> None:
         self.front.take_text()
@@ -240,6 +245,7 @@ class ChatController(TabController):
     def _connect(self) -> None:
         self.models.left.connect(self.writer.leave)
         self.models.opened.connect(self._show_model)
+        self.writer.ended.connect(self._tell_of_reply)
         self.keeper.failed.connect(self._fail_to_keep)
         self.keeper.noticed.connect(self.tab.banner.show_notice)
         self.tab.mode_requested.connect(self._choose_kind)

@@ -292,6 +292,8 @@ class CorpusController(TabController):
         self._tab.sample_requested.connect(self.add_sample)
         ways.sample_refused.connect(self._tab.banner.show_notice)
         ways.corpus_requested.connect(self.come_to_front)
+        ways.sample_requested.connect(self.come_to_front)
+        ways.sample_requested.connect(self.add_sample)
         ways.passage_requested.connect(self.show_passage)
 
 

@@ -84,6 +84,26 @@ def test_another_run_that_trains_keeps_the_sample_waiting_and_says_so(qtbot, tou
     assert tour.refused == [BUSY]
 
 
+def test_the_tour_is_over_when_the_model_has_answered_and_not_before(qtbot, tour):
+    answers = []
+    tour.first_run.answered.connect(lambda: answers.append("over"))
+    tour.ways.replied.emit()
+    train(qtbot, tour)
+    tour.ways.replied.emit()
+    assert answers == []
+    tour.ways.run_ended.emit("first", "finished")
+    tour.ways.replied.emit()
+    assert answers == ["over"]
+
+
+def test_a_reply_after_the_tour_was_left_says_nothing(qtbot, tour):
+    train(qtbot, tour)
+    tour.ways.run_ended.emit("first", "finished")
+    tour.first_run.look_away()
+    with qtbot.assertNotEmitted(tour.first_run.answered):
+        tour.ways.replied.emit()
+
+
 @pytest.mark.parametrize("reason", ["stopped", "failed"])
 def test_the_steps_go_where_training_comes_to_no_good_end(qtbot, tour, reason):
     train(qtbot, tour)
