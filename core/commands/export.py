@@ -8,7 +8,7 @@ import typer
 from core.commands.arguments import named, named_path
 from core.commands.place import perform
 from core.errors.system import absolute_path
-from core.export.formats import FORMATS, format_named, formats_help
+from core.export.formats import FORMATS, format_named, formats_help, number_type_of, number_types_help
 from core.runs.catalog import Catalog
 from core.tasks.models.export_model import export_model, export_name
 
@@ -35,15 +35,22 @@ def export(
             metavar="DIR",
         ),
     ] = None,
+    type: Annotated[
+        str,
+        typer.Option(
+            metavar="TYPE",
+            help=f"What weights are stored as, by default the first of the format ({number_types_help()}).",
+        ),
+    ] = "",
     force: Annotated[bool, typer.Option("--force", help="Replace an earlier export.")] = False,
 ) -> int:
     """Write a run's model in another program's format, and load it back to see that it computes the same."""
     workspace = context.obj.workspace
-    format_named(format)
+    number_type_of(format_named(format), type)
     run, checkpoint = Catalog(workspace).run_and_checkpoint(name)
     path = absolute_path(out or Path(export_name(run, format)))
     return perform(
         context,
-        lambda stop: export_model(workspace, run, checkpoint, format, path, stop, replace=force),
+        lambda stop: export_model(workspace, run, checkpoint, format, path, stop, force, type),
         writes=False,
     )[1]

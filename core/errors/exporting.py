@@ -16,6 +16,15 @@ class UnknownFormatError(UsageError):
         self.remedy = f"The formats are {listed(known)}."
 
 
+class UnknownNumberTypeError(UsageError):
+    """A number type that a format does not store."""
+
+    def __init__(self, name: str, format: str, known: Sequence[str]) -> None:
+        super().__init__(name, format, known)
+        self.message = f"The {format} stores no weights as {name!r}."
+        self.remedy = f"Its types are {listed(known)}." if len(known) > 1 else f"Its only type is {known[0]}."
+
+
 class NotExportableError(UserFacingError):
     """A model that a format cannot express. Each reason is a clause, such as "its norm is post, and ... knows pre only"."""
 

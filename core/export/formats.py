@@ -11,7 +11,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from core.errors.exporting import UnknownFormatError
+from core.errors.exporting import UnknownFormatError, UnknownNumberTypeError
 
 if TYPE_CHECKING:
     from core.export.material import FilePart, Material, Shape, Verified
@@ -24,6 +24,7 @@ class Format:
     Args:
         name: As `--format` has it; an export goes to NAME-name where nobody chose a place.
         title: As a sentence calls it.
+        number_types: What weights can be stored as, as `--type` has it; the first is the one unless another is chosen.
         obstacles: `(Shape) -> sequence of clauses`: why a model cannot be expressed in it; none where it can.
         parts: `(Material) -> sequence of FilePart`: the files.
         verification: `(Material, folder, ids) -> Verified`: loads the files back and compares; `ids` are token ids to
@@ -32,6 +33,7 @@ class Format:
 
     name: str
     title: str
+    number_types: Sequence[str]
     obstacles: str
     parts: str
     verification: str
@@ -56,7 +58,20 @@ class Format:
 
 FORMATS = (
     Format(
-        "hf", "Hugging Face folder", "hugging_face:obstacles", "hugging_face:parts", "hugging_face:verify"
+        "hf",
+        "Hugging Face folder",
+        ("f32",),
+        "hugging_face:obstacles",
+        "hugging_face:parts",
+        "hugging_face:verify",
+    ),
+    Format(
+        "gguf",
+        "GGUF file for llama.cpp, LM Studio, Jan and Ollama",
+        ("f32", "f16", "bf16", "q8_0"),
+        "gguf_file:obstacles",
+        "gguf_file:parts",
+        "gguf_file:verify",
     ),
 )
 
@@ -71,6 +86,22 @@ def format_named(name: str) -> Format:
         if known.name == name:
             return known
     raise UnknownFormatError(name, [known.name for known in FORMATS])
+
+
+def number_type_of(format: Format, name: str) -> str:
+    """What an export's weights are stored as: `name`, or the format's first where it is "".
+
+    Raises:
+        UnknownNumberTypeError: The format has none of that name.
+    """
+    if name and name not in format.number_types:
+        raise UnknownNumberTypeError(name, format.title, format.number_types)
+    return name or format.number_types[0]
+
+
+def number_types_help() -> str:
+    """What each format can store, as the help of a command says it."""
+    return "; ".join(f"{known.name}: {', '.join(known.number_types)}" for known in FORMATS)
 
 
 def formats_help() -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.config.model import ModelConfig
 from core.errors.exporting import UnfaithfulExportError
-from core.export.material import FilePart, Material, Shape, Verified
+from core.export.material import Facts, FilePart, Material, Shape, Verified
 from core.export.model_card import model_card
 from core.export.naming import gpt2_name, has_gpt2_twin, has_llama_twin, has_qwen3_twin, qwen3_names
 from core.export.tokenizer_json import CHAT_TEMPLATE, plain_encoder, to_engine, tokenizer_obstacles
@@ -32,7 +32,7 @@ def obstacles(shape: Shape) -> Sequence[str]:
     """Why no class of `transformers` computes what this model does; empty where one does."""
     found = list(tokenizer_obstacles(shape.tokenizer))
     if not architecture(shape.model):
-        found += _model_obstacles(shape.model)
+        found += model_obstacles(shape.model)
     return found
 
 
@@ -51,6 +51,7 @@ def parts(material: Material) -> Sequence[FilePart]:
         material.tokenizer.user_id,
         material.tokenizer.assistant_id,
     ]  # as `core/generation/writing.py`
+    card = model_card(material.facts, config, material.tokenizer, _use(material.facts))
     generation = {"bos_token_id": EOS, "eos_token_id": ends, "pad_token_id": PAD}
     records = {
         "config.json": _config(config, material.tokenizer.vocab_size),
@@ -58,10 +59,10 @@ def parts(material: Material) -> Sequence[FilePart]:
         "tokenizer_config.json": _tokenizer_config(config, chats),
     }
     return (
-        *(FilePart(name, partial(_json, record)) for name, record in records.items()),
-        FilePart("tokenizer.json", lambda: to_engine(material.tokenizer).to_str(pretty=True).encode()),
-        FilePart("README.md", lambda: model_card(material.facts, config, material.tokenizer).encode()),
-        FilePart(WEIGHTS, lambda: dict(twin_tensors(material))),
+        *(FilePart(name, partial(_write_json, record)) for name, record in records.items()),
+        FilePart("tokenizer.json", lambda path: to_engine(material.tokenizer).save(str(path))),
+        FilePart("README.md", lambda path: path.write_text(card, "utf-8")),
+        FilePart(WEIGHTS, lambda path: _write_weights(path, material)),
     )
 
 
@@ -83,8 +84,9 @@ def twin_tensors(material: Material) -> Iterator[tuple[str, "Tensor"]]:
             continue
         twin = gpt2_name(name)
         yield twin.name, tensor.T.contiguous() if twin.is_transposed else tensor
-        bias = name.removesuffix("weight") + "bias"
-        if "_proj." in name and bias not in model.state_dict():
+        module, _, part = name.rpartition(".")
+        bias = f"{module}.bias"
+        if part == "weight" and module.endswith("_proj") and bias not in model.state_dict():
             yield gpt2_name(bias).name, torch.zeros(tensor.shape[0])
     if config.positions == "sinusoidal":
         assert model.position_table is not None
@@ -125,7 +127,8 @@ def verify(material: Material, folder: Path, ids: Sequence[int]) -> Verified:
     return Verified(difference, encode)
 
 
-def _model_obstacles(config: ModelConfig) -> Iterator[str]:
+def model_obstacles(config: ModelConfig) -> Iterator[str]:
+    """What of this model none of the three architectures has, each reason a clause."""
     is_modern = config.positions == "rotary" or config.norm_type == "rms_norm"
     family = "Qwen3 and Llama" if is_modern else "GPT-2"
     if config.norm != "pre":
@@ -215,5 +218,28 @@ def _tokenizer_config(config: ModelConfig, chats: bool) -> dict[str, Any]:
     return record | ({"chat_template": CHAT_TEMPLATE} if chats else {})
 
 
-def _json(record: Mapping[str, Any]) -> bytes:
-    return (json.dumps(record, indent=2, ensure_ascii=False) + "\n").encode()
+def _write_json(record: Mapping[str, Any], path: Path) -> None:
+    path.write_text(json.dumps(record, indent=2, ensure_ascii=False) + "\n", "utf-8")
+
+
+def _write_weights(path: Path, material: Material) -> None:
+    from core.runs.tensor_file import write_tensors
+
+    write_tensors(path, dict(twin_tensors(material)))
+
+
+def _use(facts: Facts) -> str:
+    asked = (
+        'ids = tokenizer.apply_chat_template([{"role": "user", "content": "Hello"}], '
+        'add_generation_prompt=True, return_dict=True, return_tensors="pt")'
+        if facts.has_conversations
+        else 'ids = tokenizer("The", return_tensors="pt")'
+    )
+    return f"""```python
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+model = AutoModelForCausalLM.from_pretrained(".")
+tokenizer = AutoTokenizer.from_pretrained(".")
+{asked}
+print(tokenizer.decode(model.generate(**ids, max_new_tokens=50)[0]))
+```"""

@@ -2,14 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from core.config.model import ModelConfig
 from core.tokenizers.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
-    from torch import Tensor
-
     from core.model.transformer import Transformer
 
 
@@ -31,31 +30,29 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What is known of a model before it is opened, and enough to say whether a format can express it."""
+    """What is known of an export before the model is opened, and enough to say whether a format can express it."""
 
     model: ModelConfig
     tokenizer: Tokenizer
+    number_type: str
 
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """A model on the processor, in float32 and in evaluation mode."""
+    """A model on the processor, in float32 and in evaluation mode, and the type that its weights are to be stored as."""
 
     model: "Transformer"
     tokenizer: Tokenizer
     facts: Facts
-
-    @property
-    def shape(self) -> Shape:
-        return Shape(self.model.config, self.tokenizer)
+    number_type: str
 
 
 @dataclass(frozen=True, slots=True)
 class FilePart:
-    """One file of an export: its name, and what gives its bytes, or its tensors by name."""
+    """One file of an export: its name, and what writes it to a path."""
 
     name: str
-    make: "Callable[[], bytes | dict[str, Tensor]]"
+    write: Callable[[Path], object]
 
 
 @dataclass(frozen=True, slots=True)

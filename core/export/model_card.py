@@ -7,7 +7,6 @@ from core.wording import counted, number
 
 TOKENIZERS = {"bpe": "BPE", "char": "characters", "word": "words"}
 FRONT_MATTER = """---
-library_name: transformers
 pipeline_tag: text-generation
 tags:
 - sheepop-studio
@@ -15,8 +14,12 @@ tags:
 """
 
 
-def model_card(facts: Facts, config: ModelConfig, tokenizer: Tokenizer) -> str:
-    """The card as Markdown, with Hugging Face's front matter."""
+def model_card(facts: Facts, config: ModelConfig, tokenizer: Tokenizer, use: str) -> str:
+    """The card as Markdown, with Hugging Face's front matter.
+
+    Args:
+        use: How this format is opened.
+    """
     purpose = "answers messages" if facts.has_conversations else "continues texts"
     return f"""{FRONT_MATTER}
 # {facts.name}
@@ -34,9 +37,7 @@ one before you publish it.
 
 ## Use
 
-```python
-{_use(facts)}
-```
+{use}
 
 ## Limits
 
@@ -63,18 +64,3 @@ def _training(facts: Facts) -> str:
     loss = f"Validation loss {facts.val_loss:.4f} nats/token. " if facts.val_loss is not None else ""
     bits = f"{facts.bits_per_byte:.3f} bits per byte of validation text." if facts.bits_per_byte else ""
     return f"{data}{how}{loss}{bits}".strip()
-
-
-def _use(facts: Facts) -> str:
-    asked = (
-        'ids = tokenizer.apply_chat_template([{"role": "user", "content": "Hello"}], '
-        'add_generation_prompt=True, return_dict=True, return_tensors="pt")'
-        if facts.has_conversations
-        else 'ids = tokenizer("The", return_tensors="pt")'
-    )
-    return f"""from transformers import AutoModelForCausalLM, AutoTokenizer
-
-model = AutoModelForCausalLM.from_pretrained(".")
-tokenizer = AutoTokenizer.from_pretrained(".")
-{asked}
-print(tokenizer.decode(model.generate(**ids, max_new_tokens=50)[0]))"""

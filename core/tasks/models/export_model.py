@@ -24,8 +24,8 @@ from core.errors.system import system_error
 from core.events.base import Task
 from core.events.exporting import ExportProgress, ModelExported
 from core.events.runs import Evaluated
-from core.export.formats import Format, format_named
-from core.export.material import Facts, FilePart, Material, Shape, Verified
+from core.export.formats import Format, format_named, number_type_of
+from core.export.material import Facts, Material, Shape, Verified
 from core.export.tokenizer_json import first_difference
 from core.runs.catalog import Catalog, has_conversations, read_config
 from core.runs.folder import RunFolder, Workspace
@@ -54,30 +54,33 @@ def export_model(
     path: Path,
     stop: StopToken,
     replace: bool = False,
+    number_type: str = "",
 ) -> Task[Path]:
     """Write a checkpoint as a folder at `path`, and load it back from there.
 
     Args:
+        number_type: What the weights are stored as; "" is the format's first.
         replace: An earlier export that stands there goes, once the new one is whole and verified.
 
     Raises:
-        UnknownFormatError, NotExportableError, TargetExistsError, NoEarlierExportError: Before anything is written.
+        UnknownFormatError, UnknownNumberTypeError, NotExportableError, TargetExistsError, NoEarlierExportError: Before anything is written.
         UnfaithfulExportError: What was written differs from the model; it is not kept.
         UnknownRunError, NoCheckpointError, DamagedRunError and others: As for `open_model`.
         DiskFullError, SystemRefusalError: It could not be written; what was there before is untouched.
         StopRequested: `stop` was set; nothing is left of it.
     """
     chosen = format_named(format)
+    number_type = number_type_of(chosen, number_type)
     run = Catalog(workspace).folder(name)
     refuse_target(path, replace)
-    obstacles = chosen.obstacles_of(Shape(read_config(run).model, load_tokenizer(run.tokenizer)))
+    obstacles = chosen.obstacles_of(Shape(read_config(run).model, load_tokenizer(run.tokenizer), number_type))
     if obstacles:
         raise NotExportableError(name, chosen.title, obstacles)
     from core.runs.loading import load_model  # here, because it imports torch
 
     loaded = load_model(run, checkpoint, stop)
     dataset = _dataset(workspace, loaded, stop)
-    material = Material(loaded.model, loaded.tokenizer, _facts(workspace, run, loaded, dataset))
+    material = Material(loaded.model, loaded.tokenizer, _facts(workspace, run, loaded, dataset), number_type)
     parts = chosen.parts_of(material)
     names = [part.name for part in parts]
     refuse_target(path, replace, names)
@@ -86,7 +89,7 @@ def export_model(
         for done, part in enumerate(parts):
             yield ExportProgress(done, total)
             stop.raise_if_asked()
-            _write(draft / part.name, part)
+            part.write(draft / part.name)
         yield ExportProgress(len(parts), total)
         verified = chosen.verify(material, draft, _some_ids(loaded, dataset))
         compared = _compare_ids(chosen, verified, loaded.tokenizer, dataset, stop)
@@ -136,16 +139,6 @@ def _draft_beside(path: Path) -> Iterator[Path]:
         raise system_error(OSError(cause.errno, cause.strerror, str(path))) from cause
     finally:
         shutil.rmtree(draft, ignore_errors=True)
-
-
-def _write(path: Path, part: FilePart) -> None:
-    from core.runs.tensor_file import write_tensors  # here, because it imports torch
-
-    content = part.make()
-    if isinstance(content, bytes):
-        path.write_bytes(content)
-    else:
-        write_tensors(path, content)
 
 
 def _dataset(workspace: Workspace, loaded: "LoadedModel", stop: StopToken) -> Dataset | None:

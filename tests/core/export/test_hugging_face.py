@@ -6,6 +6,7 @@ import shutil
 
 import pytest
 import torch
+from safetensors.torch import load_file
 
 from core.config.toml import run_to_toml
 from core.control import StopRequested, StopToken
@@ -66,6 +67,7 @@ def test_transformers_computes_what_we_do(filled, tiny, tmp_path, changes, archi
     assert json.loads((tmp_path / "out" / "config.json").read_text())["architectures"] == [architecture]
     ours = load_model(filled.run("first"), "best")
     model, tokenizer = opened(tmp_path / "out")
+    assert {*load_file(tmp_path / "out" / hugging_face.WEIGHTS)} <= {*model.state_dict()}
     ids = ours.tokenizer.encode("the old dog snores in the barn")
     assert tokenizer("the old dog snores in the barn")["input_ids"] == ids
     window = torch.tensor([ids[:8]])

@@ -1,0 +1,182 @@
+"""A run as a GGUF file: what the file says, what it refuses, and that llama.cpp computes the same where it is installed."""
+
+import numpy as np
+import pytest
+import torch
+from gguf import GGUFReader
+
+from core.config.toml import run_to_toml
+from core.control import StopToken
+from core.errors.exporting import NotExportableError, UnfaithfulExportError
+from core.export import gguf_file
+from core.generation.dialogue import dialogue_prompt
+from core.runs.loading import load_model
+from core.tasks.models import export_model as task
+from core.tasks.models.export_model import export_model
+from core.tasks.training.train_model import train_model
+
+GPT2 = {"model.positions": "learned", "model.activation": "gelu_tanh", "model.norm_type": "layer_norm"}
+QWEN3 = {
+    "model.positions": "rotary",
+    "model.norm_type": "rms_norm",
+    "model.qk_norm": True,
+    "model.activation": "swiglu",
+    "model.feed_forward_bias": False,
+    "model.attention_bias": False,
+}
+LLAMA = QWEN3 | {"model.qk_norm": False}
+BPE = {"tokenizer.kind": "bpe"}
+WIDE = {"model.d_model": 32, "model.d_ff": 64}
+SHAPES = {
+    "gpt2": GPT2,
+    "gpt2 of sines, no bias, untied": GPT2
+    | {
+        "model.positions": "sinusoidal",
+        "model.feed_forward_bias": False,
+        "model.attention_bias": False,
+        "model.tied_embeddings": False,
+    },
+    "gpt2, BPE": GPT2 | BPE,
+    "qwen3": QWEN3,
+    "qwen3, BPE": QWEN3 | BPE,
+    "llama": LLAMA,
+    "llama with biases, BPE": LLAMA | BPE | {"model.attention_bias": True, "model.feed_forward_bias": True},
+}
+PROMPTS = ["the old dog", "a", "the barn\n", "hens  sleep", "old, old ... old"]
+
+
+def exported(workspace, path, number_type="", name="first"):
+    stream = export_model(workspace, name, "best", "gguf", path, StopToken(), number_type=number_type)
+    return [*stream][-1]
+
+
+def field(path, name):
+    return GGUFReader(path / gguf_file.MODEL).get_field(name).contents()
+
+
+@pytest.mark.parametrize("changes", SHAPES.values(), ids=SHAPES)
+def test_what_is_read_back_computes_what_we_do(filled, tiny, tmp_path, changes):
+    list(train_model(filled, "first", tiny(changes), StopToken()))
+    end = exported(filled, tmp_path / "out")
+    assert end.largest_difference <= 1e-4
+    assert end.compared_tokens > 0
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {"model.gguf", "Modelfile", "README.md"}
+
+
+@pytest.mark.parametrize(("number_type", "most"), [("f16", 1e-2), ("bf16", 0.1), ("q8_0", 0.2)])
+def test_weights_are_rounded_as_asked_and_the_difference_is_told(filled, tiny, tmp_path, number_type, most):
+    list(train_model(filled, "first", tiny(QWEN3 | WIDE), StopToken()))
+    whole = exported(filled, tmp_path / "whole")
+    end = exported(filled, tmp_path / "out", number_type)
+    assert 0 < end.largest_difference <= most
+    assert end.bytes < whole.bytes
+    kinds = {
+        tensor.name: tensor.tensor_type.name for tensor in GGUFReader(tmp_path / "out/model.gguf").tensors
+    }
+    assert kinds["blk.0.attn_q.weight"] == number_type.upper()
+    assert kinds["blk.0.attn_norm.weight"] == "F32"
+
+
+def test_what_readers_need_is_in_the_file(trained, tiny, tmp_path, monkeypatch):
+    monkeypatch.setattr(task, "has_conversations", lambda *_: True)
+    list(train_model(trained, "chats", tiny(QWEN3 | BPE), StopToken()))
+    exported(trained, tmp_path / "out", name="chats")
+    ours = load_model(trained.run("chats"), "best")
+    known = {
+        "tokenizer.ggml.pre": "gpt-2",
+        "tokenizer.ggml.add_bos_token": False,
+        "tokenizer.ggml.eos_token_id": 3,
+        "tokenizer.ggml.eot_token_id": ours.tokenizer.user_id,
+        "qwen3.attention.key_length": ours.config.model.d_model // ours.config.model.n_heads,
+        "qwen3.context_length": ours.config.model.context_length,
+    }
+    assert {name: field(tmp_path / "out", name) for name in known} == known
+    assert "<|assistant|>" in field(tmp_path / "out", "tokenizer.chat_template")
+    modelfile = (tmp_path / "out" / "Modelfile").read_text()
+    assert 'PARAMETER stop "<|user|>"' in modelfile
+    assert "{{ .Content }}" in modelfile
+
+
+@pytest.mark.parametrize(
+    ("changes", "number_type", "said"),
+    [
+        (GPT2 | {"model.activation": "gelu"}, "", "llama.cpp computes gelu_tanh"),
+        (QWEN3 | {"model.attention_bias": True}, "", "no bias in the attention"),
+        (QWEN3 | {"model.d_model": 24, "model.n_heads": 2}, "q8_0", "32 divides"),
+        (GPT2 | {"model.norm": "post"}, "", "model.norm is post"),
+    ],
+)
+def test_what_cannot_be_expressed_is_said_before_anything_is_written(
+    trained, tiny, tmp_path, changes, number_type, said
+):
+    trained.run("first").config.write_text(run_to_toml(tiny(changes)))
+    with pytest.raises(NotExportableError, match=said):
+        exported(trained, tmp_path / "out", number_type)
+    assert not list(tmp_path.glob("*out*"))
+
+
+def test_words_are_refused(filled, tiny, tmp_path):
+    list(train_model(filled, "first", tiny(QWEN3 | {"tokenizer.kind": "word"}), StopToken()))
+    with pytest.raises(NotExportableError, match="whole words"):
+        exported(filled, tmp_path / "out")
+
+
+def test_a_wrong_type_is_a_sentence(trained, command, tmp_path):
+    place = ("--out", tmp_path / "out", "--workspace", trained.root)
+    code, _, said = command("export", "first", "--format", "gguf", "--type", "q2", *place)
+    assert (code, "f32, f16, bf16 and q8_0" in said) == (2, True)
+    code, _, said = command("export", "first", "--type", "q8_0", *place)
+    assert (code, "only type is f32" in said) == (2, True)
+
+
+def test_a_tensor_under_the_wrong_name_is_found(filled, tiny, tmp_path, monkeypatch):
+    list(train_model(filled, "first", tiny(LLAMA), StopToken()))
+    monkeypatch.setattr(gguf_file, "_halved", lambda tensor, _: tensor)
+    with pytest.raises(UnfaithfulExportError, match="logits differ"):
+        exported(filled, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("changes", SHAPES.values(), ids=SHAPES)
+def test_llama_cpp_computes_the_same(filled, tiny, tmp_path, changes, monkeypatch):
+    llama_cpp = pytest.importorskip("llama_cpp", reason="llama-cpp-python is not installed")
+    monkeypatch.setattr(task, "has_conversations", lambda *_: True)
+    list(train_model(filled, "first", tiny(changes | {"training.steps": 20}), StopToken()))
+    exported(filled, tmp_path / "out")
+    ours = load_model(filled.run("first"), "best")
+    theirs = llama_cpp.Llama(
+        str(tmp_path / "out" / gguf_file.MODEL),
+        n_ctx=ours.config.model.context_length,
+        logits_all=True,
+        verbose=False,
+    )
+    for prompt in PROMPTS:
+        ids = ours.tokenizer.encode(prompt)
+        assert theirs.tokenize(prompt.encode(), add_bos=False, special=True) == ids
+        ids = ids[: ours.config.model.context_length // 2]
+        theirs.reset()
+        theirs.eval(ids)
+        with torch.no_grad():
+            expected = ours.model(torch.tensor([ids]))[0].numpy()  # (T, V)
+        assert np.abs(theirs.scores[: len(ids)] - expected).max() <= 5e-3
+        assert [*greedy(theirs, len(ids))] == [*greedy_of_ours(ours.model, ids)]
+    asked = dialogue_prompt(ours.tokenizer, [("user", "the cat")])
+    assert theirs.tokenize(b"<eos><|user|>the cat<|assistant|>", add_bos=False, special=True) == asked
+    unknown = theirs.tokenize("a\u00e9\u4e2d".encode(), add_bos=False)  # is no crash
+    assert unknown
+
+
+def greedy(theirs, length, count=4):
+    for place in range(length, length + count):
+        best = int(theirs.scores[place - 1].argmax())
+        yield best
+        theirs.eval([best])
+
+
+def greedy_of_ours(model, ids, count=4):
+    for _ in range(count):
+        with torch.no_grad():
+            best = int(model(torch.tensor([ids]))[0, -1].argmax())
+        yield best
+        ids = [*ids, best]
