@@ -43,6 +43,7 @@ class WaysBetweenTabs(QObject):
             pointed at, or -1 for the end.
 
     Told:
+        settings_changed: The `PersonalConfig` that holds from now on.
         corpus_changed: The corpus may hold other text than before.
         cleaning_changed: The `CleaningConfig` that texts are cleaned by from now on.
         sample_begun: The sample corpus is being written and read.
@@ -65,6 +66,7 @@ class WaysBetweenTabs(QObject):
     inspect_requested = Signal(str)
     phrase_requested = Signal(str, bool, int)
 
+    settings_changed = Signal(object)
     corpus_changed = Signal()
     cleaning_changed = Signal(object)
     sample_begun = Signal()

@@ -7,7 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import platformdirs
+from pydantic import ValidationError
 from PySide6.QtCore import QByteArray, QSettings
+
+from core.config.personal import PersonalConfig
 
 log = logging.getLogger(__name__)
 
@@ -15,7 +18,6 @@ APPLICATION = "SheepOp Studio"
 LARGEST_FILE = 1_000_000  # bytes; the window itself writes some thousand
 LONGEST_GEOMETRY = 4_096  # bytes
 LONGEST_PATH = 4_096  # characters
-APPEARANCES = ("system", "light", "dark")
 
 
 def personal_file() -> Path:
@@ -71,14 +73,17 @@ class WindowSettings:
             self._store.setValue(f"{_group_of(name)}/{key}", value)
 
     @property
-    def appearance(self) -> str:
-        """ "system", "light" or "dark": this user's choice on this machine, for all workspaces."""
-        stored = self.own("window/appearance")
-        return stored if stored in APPEARANCES else "system"
+    def personal(self) -> PersonalConfig:
+        """This user's settings on this machine, for all workspaces; the defaults where they cannot be read."""
+        try:
+            return PersonalConfig.model_validate_json(self.own("settings"))
+        except ValidationError:
+            return PersonalConfig()
 
-    @appearance.setter
-    def appearance(self, value: str) -> None:
-        self.keep_own("window/appearance", value)
+    @personal.setter
+    def personal(self, config: PersonalConfig) -> None:
+        self.keep_own("settings", config.model_dump_json())
+        self._personal.sync()  # another window may open before this one closes
 
     def own(self, key: str) -> str:
         """This user's choice on this machine, for all workspaces; "" where he made none."""

@@ -19,6 +19,7 @@ from PySide6.QtGui import QColor, QFont, QFontDatabase, QPalette
 from PySide6.QtWidgets import QApplication, QWidget
 
 from app.widgets.icons import refresh_icons
+from core.config.personal import PersonalConfig
 from core.system.resources import resource
 
 TINY, SMALL, MEDIUM, LARGE, HUGE = (
@@ -28,6 +29,9 @@ TINY, SMALL, MEDIUM, LARGE, HUGE = (
     16,
     24,
 )  # the only distances there are, in device-independent pixels
+
+
+HEADING_POINTS = {"title_size": 17, "subtitle_size": 11}  # at the system's own text size
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +161,8 @@ class Theme(QObject):
         self._app = app
         self._appearance = appearance
         self._has_sheet = False
+        self._points = app.font().pointSizeF()  # of the system's font
+        self._text_size = 1.0
         app.setStyle("Fusion")
         app.styleHints().colorSchemeChanged.connect(self._follow)
         self.choose(appearance)
@@ -171,6 +177,16 @@ class Theme(QObject):
         schemes = {"light": Qt.ColorScheme.Light, "dark": Qt.ColorScheme.Dark}
         self._app.styleHints().setColorScheme(schemes.get(appearance, Qt.ColorScheme.Unknown))
         self._apply()
+
+    @Slot(object)
+    def wear(self, config: PersonalConfig) -> None:
+        """Look as this user has chosen."""
+        self._text_size = config.text_size / 100
+        font = self._app.font()
+        if self._points > 0:  # else the system counts in pixels
+            font.setPointSizeF(self._points * self._text_size)
+            self._app.setFont(font)
+        self.choose(config.appearance)
 
     def put_on_style_sheet(self) -> None:
         """Finish the look, once the first window is made.
@@ -196,7 +212,7 @@ class Theme(QObject):
         chosen = DARK if dark else LIGHT
         self._app.setPalette(_palette(chosen))
         if self._has_sheet:
-            self._app.setStyleSheet(_style_sheet(chosen))
+            self._app.setStyleSheet(_style_sheet(chosen, self._text_size))
         refresh_icons(self._app)
 
 
@@ -207,8 +223,9 @@ def apply_theme(app: QApplication, appearance: str = "system") -> Theme:
     return theme
 
 
-def _style_sheet(chosen: Colours) -> str:
-    values = asdict(chosen) | {"icons": resource("icons").as_posix()}
+def _style_sheet(chosen: Colours, text_size: float) -> str:
+    sizes = {name: f"{points * text_size:g}pt" for name, points in HEADING_POINTS.items()}
+    values = asdict(chosen) | sizes | {"icons": resource("icons").as_posix()}
     return Template(resource("style.qss").read_text(encoding="utf-8")).substitute(values)
 
 

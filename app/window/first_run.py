@@ -43,6 +43,7 @@ class FirstRun(QObject):
     def __init__(self, context: Context, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._workspace, self._queues, self._ways = context.workspace, context.queues, context.ways
+        self._settings = context.settings
         self._cleaning = CleaningConfig()
         self._run = ""  # the run that the tour waits for
         self.strip = StepStrip(STEPS)
@@ -112,7 +113,7 @@ class FirstRun(QObject):
     def _config(self) -> RunConfig:
         """The preset for newcomers on the sample alone, whatever else the library holds."""
         changes = {"corpus": CorpusConfig(folder=str(self._workspace.sample)), "cleaning": self._cleaning}
-        return preset_run(DEFAULT_PRESET).model_copy(update=changes)
+        return self._settings.personal.begun(preset_run(DEFAULT_PRESET)).model_copy(update=changes)
 
     @Slot(str, str)
     def _open_chat(self, name: str, reason: str) -> None:

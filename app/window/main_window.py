@@ -15,9 +15,11 @@ from app.window.closing import Closing
 from app.window.first_run import NEXT, FirstRun
 from app.window.menus import Menus
 from app.window.notification import Notifier
+from app.window.settings_dialog import SettingsDialog
 from app.window.tab_row import TabRow
 from app.window.tabs import TABS
 from app.workspaces.workspace_chooser import WorkspaceChooser
+from core.config.personal import PersonalConfig
 from core.runs.folder import Workspace
 
 TELLING_MS = 8_000
@@ -29,11 +31,9 @@ class MainWindow(QMainWindow):
     """Holds what the tabs share, and closes when they are at rest.
 
     Signals:
-        appearance_requested: The user chose "system", "light" or "dark".
         workspace_requested: This window closes, and another `Workspace` should be opened in its place.
     """
 
-    appearance_requested = Signal(str)
     workspace_requested = Signal(object)
 
     def __init__(self, workspace: Workspace, parent: QWidget | None = None) -> None:
@@ -50,7 +50,7 @@ class MainWindow(QMainWindow):
         self.tabs = TabRow(self, context, TABS)
         self.tabs.setCornerWidget(self.first_run.strip)
         self.setCentralWidget(self.tabs)
-        self.menus = Menus(self, workspace.root.absolute(), self.tabs, self._settings.appearance)
+        self.menus = Menus(self, workspace.root.absolute(), self.tabs)
         self.closing = Closing(self.tabs, self.queues, self)
         self.notifier = Notifier(self, self)
         self.workspaces = WorkspaceChooser(workspace, self)
@@ -126,9 +126,9 @@ class MainWindow(QMainWindow):
         self.closing.begun.connect(self._show_stopping)
         self.closing.stayed.connect(self._forget_next)
         self.closing.may_close.connect(self.close)
-        self.menus.appearance_requested.connect(self._choose_appearance)
         self.first_run.answered.connect(self._end_tour)
         self.menus.sample_requested.connect(self.ways.sample_requested)
+        self.menus.settings_requested.connect(self._ask_for_settings)
         self.menus.workspace_requested.connect(self.workspaces.ask)
         self.menus.recent_requested.connect(self.workspaces.choose)
         self.workspaces.chosen.connect(self._change_workspace)
@@ -156,11 +156,16 @@ class MainWindow(QMainWindow):
     def _show_sentence(self, sentence: str) -> None:
         self.statusBar().showMessage(sentence, TELLING_MS)
 
-    @Slot(str)
-    def _choose_appearance(self, appearance: str) -> None:
-        self._settings.appearance = appearance
-        self._settings.save()  # another window may open before this one closes
-        self.appearance_requested.emit(appearance)
+    @Slot()
+    def _ask_for_settings(self) -> None:
+        dialog = SettingsDialog(self._settings.personal, self)
+        dialog.chosen.connect(self._take_settings)
+        dialog.open()
+
+    @Slot(object)
+    def _take_settings(self, config: PersonalConfig) -> None:
+        self._settings.personal = config
+        self.ways.settings_changed.emit(config)
         self.tabs.show_front()
 
     @Slot(object)

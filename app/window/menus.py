@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal, SignalInstance, Slot
-from PySide6.QtGui import QAction, QActionGroup, QKeySequence
+from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QMainWindow, QMenu
 
 from app.help.about import AboutDialog
@@ -25,7 +25,6 @@ HELP_PAGES = (
     ("&Keyboard", "keys"),
     ("&Workspaces and files", "workspace"),
 )
-APPEARANCES = {"system": "Use &system setting", "light": "&Light", "dark": "&Dark"}
 
 
 class Menus(QObject):
@@ -35,21 +34,21 @@ class Menus(QObject):
         sample_requested: The tour through the sample should begin.
         workspace_requested: The user wants to choose another workspace.
         recent_requested: The workspace at this path should be opened.
-        appearance_requested: "system", "light" or "dark".
+        settings_requested: The user wants to look at his settings.
     """
 
     sample_requested = Signal()
     workspace_requested = Signal()
     recent_requested = Signal(str)
-    appearance_requested = Signal(str)
+    settings_requested = Signal()
 
-    def __init__(self, window: QMainWindow, workspace: Path, tabs: TabRow, appearance: str) -> None:
+    def __init__(self, window: QMainWindow, workspace: Path, tabs: TabRow) -> None:
         super().__init__(window)
         self._window, self._workspace, self._tabs = window, workspace, tabs
         self._help: HelpWindow | None = None
         self._add_file_menu()
         self._add_edit_menu()
-        self._add_view_menu(appearance)
+        self._add_view_menu()
         self._add_help_menu()
 
     @property
@@ -84,23 +83,17 @@ class Menus(QObject):
         self._add(menu, "Select &all", "", "", self._tabs.select_all)
         for controller in self._tabs.controllers:
             menu.addActions(controller.edit_actions)
+        menu.addSeparator()
+        settings = self._add(menu, "Settin&gs…", "Ctrl+,", "settings", self.settings_requested)
+        settings.setMenuRole(QAction.MenuRole.PreferencesRole)
 
-    def _add_view_menu(self, appearance: str) -> None:
+    def _add_view_menu(self) -> None:
         menu = self._window.menuBar().addMenu("&View")
-        letters = {"A"}  # Appearance
+        letters: set[str] = set()
         for place, controller in enumerate(self._tabs.controllers):
             text = with_letter(controller.tab.title, letters)
             entry = self._add(menu, text, f"Ctrl+{place + 1}", controller.tab.icon_name, self._go_to)
             entry.setData(place)
-        menu.addSeparator()
-        group = QActionGroup(self)
-        looks = menu.addMenu("&Appearance")
-        for name, title in APPEARANCES.items():
-            action = self._add(looks, title, "", "", self._request_appearance)
-            action.setData(name)
-            action.setCheckable(True)
-            action.setChecked(name == appearance)
-            group.addAction(action)
 
     def _add_help_menu(self) -> None:
         menu = self._window.menuBar().addMenu("&Help")
@@ -134,10 +127,6 @@ class Menus(QObject):
     @Slot()
     def _go_to(self) -> None:
         self._tabs.go_to(self._chosen().data())
-
-    @Slot()
-    def _request_appearance(self) -> None:
-        self.appearance_requested.emit(self._chosen().data())
 
     @Slot()
     def _request_recent(self) -> None:

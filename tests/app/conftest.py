@@ -207,10 +207,11 @@ def endless(stop):
 @contextmanager
 def plain_looks_afterwards(qapp):
     """Whatever theme is put on meanwhile leaves the application that all tests share as it was."""
-    palette, style = qapp.palette(), qapp.style().objectName()
+    palette, style, font = qapp.palette(), qapp.style().objectName(), qapp.font()
     yield
     for theme in qapp.findChildren(Theme):
         shiboken6.delete(theme)  # now, or it would follow what comes below
     qapp.setStyleSheet("")
     qapp.setStyle(style)
     qapp.setPalette(palette)
+    qapp.setFont(font)

@@ -20,7 +20,9 @@ from app.tabs.train.tab import TrainTab
 from app.widgets.keys import keys_of
 from app.widgets.label import MessageBox
 from app.window.closing import STILL_AT_WORK
+from app.window.settings_dialog import SettingsDialog
 from core.config.corpus import CorpusConfig
+from core.config.personal import PersonalConfig
 from core.config.presets import preset_run
 from core.corpus.passages import CorpusOverview, CorpusTotals
 from core.corpus.tags import TagCount
@@ -264,6 +266,11 @@ def report():
     return opened(ReportDialog("torch 2.13", tab), tab)
 
 
+def settings():
+    tab = corpus()
+    return opened(SettingsDialog(PersonalConfig(), tab), tab)
+
+
 def help_window():
     tab = corpus()
     window = HelpWindow(tab)
@@ -345,6 +352,7 @@ DIALOGS = (
     question,
     about,
     report,
+    settings,
     help_window,
     system_dialog,
     shortcuts_dialog,

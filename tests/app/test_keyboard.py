@@ -96,7 +96,7 @@ def menu_bar(theme, tmp_path_factory):
     """The window's, for all screens."""
     window, root = QMainWindow(), tmp_path_factory.mktemp("workspace")
     context = context_of(Workspace(root), JobQueues(window))
-    Menus(window, root, TabRow(window, context, TABS), "system")
+    Menus(window, root, TabRow(window, context, TABS))
     yield window.menuBar()
     screens.close(window)
 

@@ -11,6 +11,7 @@ from PySide6.QtCore import QByteArray, QSettings
 from app.help.report import LOG_NAME
 from app.settings import WindowSettings
 from core.config.corpus import CleaningConfig, ImportConfig
+from core.config.personal import PersonalConfig
 from tests.app.conftest import NamedTabs, leave
 
 HUGE = "9" * 4000
@@ -29,7 +30,7 @@ def written(workspace):
 
 
 def everywhere(value):
-    keys = {"window": ("geometry", "tab", "appearance"), "corpus": ("reading", "cleaning", "watched")}
+    keys = {"window": ("geometry", "tab"), "corpus": ("reading", "cleaning", "watched")}
     return "\n".join(
         line
         for group, names in keys.items()
@@ -69,6 +70,15 @@ def test_whatever_window_ini_holds_the_window_opens_as_at_a_first_start(qtbot, w
     )
     leave(qtbot, window)
     assert found == (True, 0, CleaningConfig(), ImportConfig(), False, False)
+
+
+@pytest.mark.parametrize(
+    "stored", ["", "no json", "[]", '{"threads": -1}', '{"appearance": "loud"}', '{"a": 1}']
+)
+def test_settings_that_cannot_be_read_are_the_defaults(workspace, personal_file, stored):
+    settings = WindowSettings(workspace.root)
+    settings.keep_own("settings", stored)
+    assert settings.personal == PersonalConfig()
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ ENTRIES = {
     "find_next": Entry("Next match", ("F3",), "chevron-down"),
     "find_previous": Entry("Previous match", ("Shift+F3",), "chevron-up"),
     "list": Entry("Show or hi&de the conversations", ("Ctrl+B",)),
-    "sampling": Entry("Sampling settings", ("Ctrl+,",), "settings"),
+    "sampling": Entry("Sampling settings", ("Ctrl+.",), "settings"),
     "inspect": Entry("Inspect the last reply", ("Ctrl+I",), "inspect"),
     "larger": Entry("L&arger text", ("Ctrl++", "Ctrl+=")),
     "smaller": Entry("S&maller text", ("Ctrl+-",)),

@@ -33,7 +33,7 @@ class ChatLooks(QObject):
         keys["usual"].triggered.connect(self._reset)
         keys["plain"].toggled.connect(tab.view.set_plain_text)
         keys["enter"].toggled.connect(self._choose_enter)
-        for area in (tab.view.viewport(), tab.editor.viewport()):
+        for area in (tab, tab.view.viewport(), tab.editor.viewport()):
             area.installEventFilter(self)
         size = settings.own(SIZE_KEY)
         self._set_size(int(size) if re.fullmatch(r"-?\d{1,2}", size) else 0)
@@ -42,6 +42,8 @@ class ChatLooks(QObject):
         keys["enter"].setChecked(not enter_sends)
 
     def eventFilter(self, area: QObject, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.FontChange and area is self._tab:  # of the whole program
+            self._set_size(self._larger_by)
         if isinstance(event, QWheelEvent) and event.modifiers() == Qt.KeyboardModifier.ControlModifier:
             self._set_size(self._larger_by + (1 if event.angleDelta().y() > 0 else -1))
             return True

@@ -25,6 +25,7 @@ from app.tabs.corpus.tab import CorpusTab
 from app.tabs.corpus.watch_controller import WatchController
 from app.widgets.icons import give_icon
 from core.config.corpus import CleaningConfig, ImportConfig
+from core.config.personal import PersonalConfig
 from core.config.setting import Config
 from core.corpus.imports import Interrupted
 from core.errors.base import UserFacingError
@@ -98,7 +99,9 @@ class CorpusController(TabController):
     def restore(self, kept: Mapping[str, str]) -> None:
         """How files are read and texts are cleaned, too, which is kept as soon as it is chosen."""
         super().restore(kept)
-        self._tab.tools.options.show_config(read_config(kept.get("reading", "")))
+        defaults = self.context.settings.personal.imported()
+        self._tab.tools.options.show_defaults(defaults)
+        self._tab.tools.options.show_config(read_config(kept.get("reading", ""), defaults))
         self.preview.show_cleaning(read_cleaning(kept.get("cleaning", "")))
 
     def begin(self) -> None:
@@ -245,6 +248,13 @@ class CorpusController(TabController):
         else:
             present(error, self._tab.banner)
 
+    @Slot(object)
+    def _take_settings(self, config: PersonalConfig) -> None:
+        before = self._tab.import_config()
+        self._tab.tools.options.show_defaults(config.imported())
+        if self._tab.import_config() != before:
+            self._remember_options()
+
     @Slot()
     def _remember_options(self) -> None:
         self._keep("reading", self._tab.import_config())
@@ -294,6 +304,7 @@ class CorpusController(TabController):
         ways.corpus_requested.connect(self.come_to_front)
         ways.sample_requested.connect(self.come_to_front)
         ways.sample_requested.connect(self.add_sample)
+        ways.settings_changed.connect(self._take_settings)
         ways.passage_requested.connect(self.show_passage)
 
 

@@ -35,7 +35,7 @@ class ImportOptions(QPushButton):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("importOptionsButton")
-        self._config = ImportConfig()
+        self._defaults = self._config = ImportConfig()
         self.dialog = ImportOptionsDialog(self)
         self.dialog.accepted.connect(self._take)
         self.clicked.connect(self._open)
@@ -48,6 +48,12 @@ class ImportOptions(QPushButton):
     def show_config(self, config: ImportConfig) -> None:
         self._config = config
         self._describe()
+
+    def show_defaults(self, defaults: ImportConfig) -> None:
+        """Begin with these from now on; languages that were the default's until now follow."""
+        if self._config.languages == self._defaults.languages:
+            self.show_config(self._config.model_copy(update={"languages": defaults.languages}))
+        self._defaults = self.dialog.defaults = defaults
 
     def show_languages(self, languages: Sequence[str]) -> None:
         """Offer what Tesseract has here, and warn where what is chosen is not among it."""
@@ -100,6 +106,7 @@ class ImportOptionsDialog(QDialog):
         self.languages_edit.setObjectName("languagesEdit")
         self.password_edit = self._fields.editor("password")
         self.password_edit.setEchoMode(QLineEdit.EchoMode.Password)
+        self.defaults = ImportConfig()
         self._installed: Sequence[str] | None = None  # None while it is not known
         self._missing_ocr = ""
         self._languages = QMenu(self)
@@ -184,7 +191,7 @@ class ImportOptionsDialog(QDialog):
 
     @Slot()
     def _restore_defaults(self) -> None:
-        self._fields.set_value(ImportConfig())
+        self._fields.set_value(self.defaults)
 
     def _typed(self) -> list[str]:
         return [name for name in self.languages_edit.text().replace(" ", "").split("+") if name]
@@ -213,9 +220,9 @@ class ImportOptionsDialog(QDialog):
         self._column = column(*parts, of=self, margins=LARGE, spacing=MEDIUM)
 
 
-def read_config(stored: str) -> ImportConfig:
+def read_config(stored: str, defaults: ImportConfig) -> ImportConfig:
     """The settings that an earlier start left, or the defaults where they are none any more."""
     try:
         return ImportConfig.model_validate_json(stored)
     except ValidationError:
-        return ImportConfig()
+        return defaults

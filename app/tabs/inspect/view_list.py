@@ -6,14 +6,14 @@ from importlib import import_module
 from itertools import groupby
 from typing import NamedTuple
 
-from PySide6.QtCore import QModelIndex, QObject, Qt, Signal, Slot
+from PySide6.QtCore import QEvent, QModelIndex, QObject, Qt, Signal, Slot
 from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QListView, QWidget
 
 from app.tabs.inspect.view import InspectView
 from app.tabs.inspect.view_pane import MakeView
 from app.widgets.rows import Index, Rows
-from app.widgets.theme import set_role
+from app.widgets.theme import LARGE, set_role
 from core.inspection.view_kinds import ViewKind
 
 WIDTH_PX = 150
@@ -63,6 +63,11 @@ class ViewList(QListView):
     def choose(self, name: str) -> None:
         """Bring a view's row to the front."""
         self.setCurrentIndex(self._rows.place_of(name))
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.FontChange:  # all of a title can be read in larger letters, too
+            self.setFixedWidth(max(WIDTH_PX, self.sizeHintForColumn(0) + LARGE))
 
     @Slot(QModelIndex, QModelIndex)
     def _report(self, now: QModelIndex, _before: QModelIndex) -> None:

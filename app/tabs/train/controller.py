@@ -136,6 +136,7 @@ class TrainController(TabController):
 
     def restore(self, kept: Mapping[str, str]) -> None:
         super().restore(kept)
+        self._tab.form.show_personal(self.context.settings.personal)
         if charts := kept.get("charts", ""):
             self._tab.curves.show_charts([name for name in charts.split(",") if name != NO_CHARTS])
         if (form := kept.get("form", "")) and len(form) <= LONGEST_FORM:
@@ -376,6 +377,7 @@ class TrainController(TabController):
         self._tab.leave_requested.connect(ways.leave_requested)
         self.interrupted.found.connect(self.come_to_front)
         ways.training_requested.connect(self.come_to_front)
+        ways.settings_changed.connect(self._tab.form.show_personal)
         ways.run_requested.connect(self._train_for_other)
         ways.corpus_changed.connect(self.refresh_totals)
         ways.cleaning_changed.connect(self._tab.show_cleaning)

@@ -12,7 +12,6 @@ from PySide6.QtWidgets import QComboBox, QFileDialog, QWidget
 
 from app.application import CrashHook, failure_box, has_display, run
 from app.errors import DEFECT
-from app.settings import WindowSettings
 from core.config.corpus import CleaningConfig
 from core.corpus.duplicates import digest_text
 from core.corpus.ledger import Reading
@@ -63,13 +62,6 @@ def test_it_opens_as_it_was_left(qtbot, window, workspace):
     again = NamedTabs(workspace)
     assert again.tabs.currentIndex() == 2
     leave(qtbot, again)
-
-
-def test_a_chosen_appearance_is_asked_for_and_remembered(qtbot, window, workspace):
-    with qtbot.waitSignal(window.appearance_requested) as wished:
-        window.menus.appearance_requested.emit("dark")
-    assert wished.args == ["dark"]
-    assert WindowSettings(workspace.root).appearance == "dark"
 
 
 def test_a_defect_in_a_slot_is_owned_in_the_tab_in_front(window):

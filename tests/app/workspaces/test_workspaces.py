@@ -7,12 +7,12 @@ import threading
 import pytest
 import shiboken6
 from PySide6.QtCore import Qt, QTimer
-from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QFileDialog, QWidget
 
 from app import application
 from app.application import Studio
 from app.window.main_window import MainWindow
+from app.window.settings_dialog import SettingsDialog
 from app.workspaces.recent_workspaces import MOST, RecentWorkspaces
 from app.workspaces.workspace_chooser import WorkspaceChooser
 from core.runs.folder import Workspace
@@ -65,13 +65,18 @@ def test_another_workspace_takes_the_place_of_the_first(qtbot, studio, tmp_path)
 
 
 @pytest.mark.slow
-def test_the_chosen_appearance_holds_in_every_workspace(qtbot, studio, tmp_path):
+def test_the_chosen_theme_and_text_size_hold_in_every_workspace(qtbot, qapp, studio, tmp_path):
+    points = qapp.font().pointSizeF()
     change(qtbot, studio, tmp_path / "two")
-    studio.window.menus.appearance_requested.emit("dark")
+    action(studio.window, "Settings").trigger()
+    dialog = studio.window.findChild(SettingsDialog)
+    dialog.fields.show({"appearance": "dark", "text_size": 120})
+    dialog.accept()
+    assert studio._theme.appearance == "dark"
+    assert qapp.font().pointSizeF() == pytest.approx(1.2 * points)
     change(qtbot, studio, tmp_path / "one")
     assert studio._theme.appearance == "dark"
-    checked = [entry.text() for entry in studio.window.findChildren(QAction) if entry.isChecked()]
-    assert "&Dark" in checked
+    assert qapp.font().pointSizeF() == pytest.approx(1.2 * points)
 
 
 def test_the_log_is_that_of_the_workspace(qtbot, studio, tmp_path):

@@ -22,6 +22,7 @@ from app.widgets.layout import STRETCH, boxed, column, label_of
 from app.widgets.theme import MEDIUM, SMALL, set_role
 from core.config.corpus import CleaningConfig, CorpusConfig
 from core.config.model import ModelConfig
+from core.config.personal import PersonalConfig
 from core.config.presets import DEFAULT_PRESET, PRESETS
 from core.config.run import RunConfig
 from core.config.setting import Config
@@ -94,12 +95,13 @@ class RunForm(QWidget):
         self._fixed: Mapping[str, str] = {}
         self._make_head()
         self.horizon = HorizonRow(self._groups["training"])
-        self.marks = SizeMarks(self._groups, PRESETS[DEFAULT_PRESET].run)
+        self._personal = PersonalConfig()
+        self.marks = SizeMarks(self._groups, self._begun(DEFAULT_PRESET))
         self._lay_out()
         for fields in self._groups.values():
             fields.changed.connect(self._check)
         self.documents.changed.connect(self._check)
-        self.show_run(PRESETS[DEFAULT_PRESET].run)
+        self.show_run(self._begun(DEFAULT_PRESET))
 
     def value(self) -> RunConfig:
         """The run that the form describes. Ask `problem` first whether there is one."""
@@ -123,6 +125,12 @@ class RunForm(QWidget):
         self._cleaning = config
         self._check()
 
+    @Slot(object)
+    def show_personal(self, config: PersonalConfig) -> None:
+        """Begin runs so from now on; what was changed by hand stays."""
+        self._personal = config
+        self.marks.take_size(self._begun(self.preset_box.currentData()))
+
     def show_run(self, run: RunConfig) -> None:
         """Take over all settings of a run but its cleaning; where they began as a preset, the box shows it."""
         self._sampling, self._base_model = run.sampling, run.base_model
@@ -133,8 +141,8 @@ class RunForm(QWidget):
             fields.set_value(getattr(run, name))
             fields.blockSignals(False)
         self.documents.show_value(run.corpus)
-        self.horizon.follow(PRESETS[run.preset].run.training)
-        self.marks.follow(PRESETS[run.preset].run)
+        self.horizon.follow(self._begun(run.preset).training)
+        self.marks.follow(self._begun(run.preset))
         self.size_choice.show_note("")
         self._check()
 
@@ -286,14 +294,14 @@ class RunForm(QWidget):
     def _take_preset(self, row: int) -> None:
         """The documents stay: a preset says how to learn, and not from what."""
         documents = self.documents.value()
-        run = PRESETS[self.preset_box.itemData(row)].run
+        run = self._begun(self.preset_box.itemData(row))
         self.show_run(run.model_copy(update={"corpus": run.corpus.with_filter_of(documents)}))
 
     @Slot(str)
     def _take_size(self, size: str) -> None:
         """Take over the settings of a size, but for those that were changed by hand. Another tokenizer is told of."""
         tokenizer = self._groups["tokenizer"].read()
-        before, after = (PRESETS[name].run for name in (self.preset_box.currentData(), size))
+        before, after = (self._begun(name) for name in (self.preset_box.currentData(), size))
         if self._sampling == before.sampling:
             self._sampling = after.sampling
         self.preset_box.setCurrentIndex(self.preset_box.findData(size))
@@ -305,6 +313,10 @@ class RunForm(QWidget):
         self.size_choice.show_note(
             f"The tokenizer changed with the size: {self._tokenizer_words()}." if changed else ""
         )
+
+    def _begun(self, preset: str) -> RunConfig:
+        """What a run of this preset begins with."""
+        return self._personal.begun(PRESETS[preset].run)
 
     def _tokenizer_words(self) -> str:
         """What the text is cut into."""

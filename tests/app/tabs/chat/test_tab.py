@@ -35,7 +35,7 @@ def test_hiding_the_list_leaves_the_keyboard_to_the_prompt(ready, qtbot):
 
 def test_a_key_leads_to_the_sampling(ready, qtbot):
     assert not ready.panel.isVisible()
-    press(ready, qtbot, "Ctrl+,")
+    press(ready, qtbot, "Ctrl+.")
     assert ready.panel.has_in_front(ready.sampling)
     assert ready.panel.isAncestorOf(ready.focusWidget())
 
@@ -99,7 +99,7 @@ def test_the_panel_beside_a_comparison_waits_for_room(ready):
 def test_in_a_narrow_comparison_no_key_shows_the_panel(ready, qtbot):
     ready.resize(1100, 700)
     ready.show_compare(True)
-    press(ready, qtbot, "Ctrl+,")
+    press(ready, qtbot, "Ctrl+.")
     assert not ready.panel.isVisible()
 
 

@@ -150,13 +150,14 @@ def test_the_choice_is_remembered_but_for_the_password(qtbot, tab, workspace, qu
     dialog.password_edit.setText("baa")
     dialog.accept()
     reading = settings.of_tab("corpusTab")["reading"]
-    assert read_config(reading) == ImportConfig(ocr="force")
+    assert read_config(reading, ImportConfig()) == ImportConfig(ocr="force")
     assert "baa" not in reading
 
 
 @pytest.mark.parametrize("stored", ["", "{", '{"ocr": "sometimes"}', '{"gone": 1}'])
 def test_a_choice_that_is_none_any_more_gives_the_defaults(stored):
-    assert read_config(stored) == ImportConfig()
+    defaults = ImportConfig(languages="deu")
+    assert read_config(stored, defaults) == defaults
 
 
 def test_the_defaults_come_back_with_one_button(qtbot, dialog):

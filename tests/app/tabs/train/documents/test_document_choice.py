@@ -197,7 +197,9 @@ def test_a_tag_that_is_gone_is_named_and_can_be_taken_out(qtbot, tab):
     model = dialog.lists["tags"]
     shown = [model.index(row, 0).data() for row in range(model.rowCount())]
     assert shown == ["sample  1", "water  1", "gone"]
-    model.setData(model.index(model.rowCount() - 1, 0), Qt.CheckState.Unchecked, Qt.ItemDataRole.CheckStateRole)
+    model.setData(
+        model.index(model.rowCount() - 1, 0), Qt.CheckState.Unchecked, Qt.ItemDataRole.CheckStateRole
+    )
     qtbot.waitUntil(lambda: dialog.count.text().startswith("4 of 4"))
     choose(qtbot, dialog)
     qtbot.waitUntil(lambda: "4 documents" in tab.form.documents.totals_label.text())

@@ -1,0 +1,61 @@
+"""Edit > Settings: what holds for all workspaces of this user on this machine."""
+
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtWidgets import QDialog, QDialogButtonBox, QWidget
+
+from app.settings import APPLICATION
+from app.widgets.controls.config_form import Fields, align, rows_of
+from app.widgets.label import Label
+from app.widgets.layout import STRETCH, column
+from app.widgets.theme import LARGE, MEDIUM
+from core.config.personal import OF_RUNS, PersonalConfig
+
+GROUPS = {"Window": ("appearance", "text_size"), "New imports": ("languages",), "New runs": OF_RUNS}
+HINT = "These hold for all workspaces of yours on this computer. The command line does not use them."
+_WIDTH_PX = 440
+
+
+class SettingsDialog(QDialog):
+    """What is chosen here holds once it is accepted, and not before.
+
+    Signals:
+        chosen: The `PersonalConfig` that holds from now on.
+    """
+
+    chosen = Signal(object)
+
+    def __init__(self, config: PersonalConfig, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("settingsDialog")
+        self.setWindowTitle(f"Settings — {APPLICATION}")
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setMinimumWidth(_WIDTH_PX)
+        self.fields = Fields(PersonalConfig, "settings", self)
+        self.fields.set_value(config)
+        standard = QDialogButtonBox.StandardButton
+        self.buttons = QDialogButtonBox(standard.Ok | standard.Cancel | standard.RestoreDefaults)
+        self.buttons.accepted.connect(self.accept)
+        self.buttons.rejected.connect(self.reject)
+        self.buttons.button(standard.RestoreDefaults).clicked.connect(self._restore_defaults)
+        self.fields.changed.connect(self._follow)
+        self._lay_out()
+
+    def accept(self) -> None:
+        self.chosen.emit(self.fields.value())
+        super().accept()
+
+    def _lay_out(self) -> None:
+        align(self.fields.all())
+        hint = Label(HINT, role="muted", wordWrap=True)
+        parts: list[QWidget] = []
+        for title, names in GROUPS.items():
+            parts += [Label(title, role="subtitle"), rows_of(self.fields.field(name) for name in names)]
+        column(*parts, hint, STRETCH, self.buttons, of=self, margins=LARGE, spacing=MEDIUM)
+
+    @Slot()
+    def _restore_defaults(self) -> None:
+        self.fields.set_value(PersonalConfig())
+
+    @Slot()
+    def _follow(self) -> None:
+        self.buttons.button(QDialogButtonBox.StandardButton.Ok).setEnabled(not self.fields.problem())

@@ -1,0 +1,101 @@
+"""Edit > Settings: what is chosen there holds for what begins from now on, here and in every workspace."""
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QKeySequence
+from PySide6.QtWidgets import QDialogButtonBox
+
+from app.settings import WindowSettings
+from app.window.settings_dialog import GROUPS, SettingsDialog
+from core.config.corpus import ImportConfig
+from core.config.personal import PersonalConfig
+from core.config.setting import describe
+from core.config.training import TrainingConfig
+from tests.app.conftest import NamedTabs, leave
+
+LEFT = Qt.MouseButton.LeftButton
+
+
+def ask(qtbot, window):
+    window.activateWindow()
+    qtbot.keySequence(window, QKeySequence("Ctrl+,"))
+    return window.findChild(SettingsDialog)
+
+
+def choose(qtbot, window, **values):
+    """As the user does: the keys, the fields, OK."""
+    dialog = ask(qtbot, window)
+    dialog.fields.show(values)
+    qtbot.mouseClick(dialog.buttons.button(QDialogButtonBox.StandardButton.Ok), LEFT)
+
+
+def of_runs(window):
+    training = window.train_tab.form.value().training
+    return training.threads, training.device, training.keep_checkpoints
+
+
+def test_every_setting_stands_in_a_group():
+    assert [name for names in GROUPS.values() for name in names] == [s.name for s in describe(PersonalConfig)]
+
+
+def test_the_form_of_a_run_begins_with_what_was_chosen(qtbot, window, workspace):
+    choose(qtbot, window, threads=3, device="cpu", keep_checkpoints=7)
+    assert of_runs(window) == (3, "cpu", 7)
+    assert WindowSettings(workspace.root).personal == PersonalConfig(
+        threads=3, device="cpu", keep_checkpoints=7
+    )
+    form = window.train_tab.form
+    form.preset_box.setCurrentIndex(form.preset_box.findData("tiny"))
+    form.preset_box.activated.emit(form.preset_box.currentIndex())
+    assert of_runs(window) == (3, "cpu", 7)
+    assert window.first_run._config().training.keep_checkpoints == 7
+
+
+def test_what_was_changed_by_hand_in_the_form_stays(qtbot, window):
+    window.train_tab.form.findChild(object, "training.threads").show_value(2)
+    choose(qtbot, window, threads=3, keep_checkpoints=7)
+    assert of_runs(window) == (2, "auto", 7)
+
+
+def test_another_workspace_begins_with_it(qtbot, window, workspace, tmp_path):
+    choose(qtbot, window, languages="deu", threads=3)
+    other = type(workspace)(tmp_path / "other")
+    other.prepare()
+    opened = NamedTabs(other)
+    assert opened.corpus_tab.import_config() == ImportConfig(languages="deu")
+    assert of_runs(opened) == (3, "auto", TrainingConfig().keep_checkpoints)
+    leave(qtbot, opened)
+
+
+def test_languages_chosen_for_this_workspace_stay(qtbot, window):
+    options = window.corpus_tab.tools.options
+    choose(qtbot, window, languages="deu")
+    assert options.config().languages == "deu"
+    options.show_config(ImportConfig(languages="fra"))
+    choose(qtbot, window, languages="eng")
+    assert options.config().languages == "fra"
+
+
+def test_cancel_changes_nothing_and_a_wrong_value_cannot_be_accepted(qtbot, window, workspace):
+    dialog = ask(qtbot, window)
+    dialog.fields.show({"text_size": 120})
+    dialog.fields.editor("keep_checkpoints").lineEdit().setText("0")
+    assert not dialog.buttons.button(QDialogButtonBox.StandardButton.Ok).isEnabled()
+    qtbot.keyClick(dialog, Qt.Key.Key_Escape)
+    assert WindowSettings(workspace.root).personal == PersonalConfig()
+
+
+def test_the_defaults_come_back(qtbot, window, workspace):
+    choose(qtbot, window, languages="deu", threads=3)
+    dialog = ask(qtbot, window)
+    qtbot.mouseClick(dialog.buttons.button(QDialogButtonBox.StandardButton.RestoreDefaults), LEFT)
+    assert dialog.fields.value() == PersonalConfig()
+
+
+@pytest.mark.parametrize("size", [80, 150])
+def test_the_conversation_follows_the_text_size(qtbot, qapp, window, theme, size):
+    before = window.chat_tab.view.font().pointSizeF()
+    theme.wear(PersonalConfig(text_size=size))
+    assert window.chat_tab.view.font().pointSizeF() == pytest.approx(before * size / 100, abs=0.6)
+    theme.wear(PersonalConfig())
+    assert window.chat_tab.view.font().pointSizeF() == before
