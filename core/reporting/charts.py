@@ -14,7 +14,6 @@ from core.runs.outline import outline
 from core.runs.quantities import (
     LOSS,
     QUANTITIES,
-    UNSMOOTHED,
     X_AXES,
     ChartChoice,
     Points,
@@ -94,7 +93,7 @@ def _draw_chart(
         training = training_points(history, quantity, choice.axis)
         validation = validation_points(history, quantity, choice.axis)
         if number == 0:
-            if quantity.name not in UNSMOOTHED:
+            if quantity.is_smoothed:
                 _draw_line(axes, training, choice, TRAINING_COLOUR, "", width=0.6, alpha=0.3)
             label = "training" if len(runs) == 1 else f"{name}, training"
             _draw_line(axes, _smoothed(training, quantity, choice), choice, TRAINING_COLOUR, label)
@@ -158,7 +157,7 @@ def _draw_line(
 
 def _smoothed(points: Points, quantity: Quantity, choice: ChartChoice) -> Points:
     x, y = points
-    return (x, y) if quantity.name in UNSMOOTHED else (x, Smoother(choice.smoothing).extend(y))
+    return (x, Smoother(choice.smoothing).extend(y)) if quantity.is_smoothed else (x, y)
 
 
 def _mark_best(axes: Axes, best: tuple[float, float] | None) -> None:

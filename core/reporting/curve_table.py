@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from core.runs.history import Column, RunHistory
-from core.runs.quantities import QUANTITIES, UNSMOOTHED, Quantity, x_values
+from core.runs.quantities import QUANTITIES, Quantity, x_values
 from core.runs.smoothing import Smoother
 
 ROWS_AT_ONCE = 5000
@@ -48,7 +48,7 @@ def _columns(history: RunHistory, smoothing: float) -> dict[str, Column]:
         if quantity.of_steps is not None:
             values = quantity.of_steps(history.steps.since(0))
             columns[_title("", quantity)] = _placed(values, rows, len(steps))
-            if quantity.name not in UNSMOOTHED:
+            if quantity.is_smoothed:
                 columns[_title("smoothed ", quantity)] = _placed(
                     _smoothed(values, smoothing), rows, len(steps)
                 )

@@ -39,8 +39,9 @@ X_AXES = (
 class Quantity:
     """One thing that is measured while a run trains.
 
-    `of_steps` takes the history's steps to their values; `evaluation` is the field of `Evaluated` that measures the same on
-    validation text. Each is None or "" where there is no such measurement.
+    `of_steps` takes the history's steps to their values, each by itself: while a run trains, only the new ones are given.
+    `evaluation` is the field of `Evaluated` that measures the same on validation text. Each is None or "" where there is no
+    such measurement.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Quantity:
     unit: str
     of_steps: Callable[[ColumnView], Column] | None
     evaluation: str = ""
+    is_smoothed: bool = True  # with the weight that the user chooses
     is_logarithmic: bool = False  # at first; the user may choose otherwise
 
     @property
@@ -68,7 +70,9 @@ def _memory(steps: ColumnView) -> Column:
 LOSS = Quantity("loss", "Loss", "nats/token", lambda steps: steps["loss"], "loss")
 PERPLEXITY = Quantity("perplexity", "Perplexity", "", _perplexity, "perplexity", is_logarithmic=True)
 BITS_PER_BYTE = Quantity("bits_per_byte", "Bits per byte", "bits/byte", None, "bits_per_byte")
-LEARNING_RATE = Quantity("learning_rate", "Learning rate", "", lambda steps: steps["learning_rate"])
+LEARNING_RATE = Quantity(
+    "learning_rate", "Learning rate", "", lambda steps: steps["learning_rate"], is_smoothed=False
+)
 QUANTITIES = (
     LOSS,
     PERPLEXITY,
@@ -76,9 +80,8 @@ QUANTITIES = (
     LEARNING_RATE,
     Quantity("grad_norm", "Gradient norm", "", lambda steps: steps["grad_norm"]),
     Quantity("tokens_per_second", "Speed", "tokens/s", lambda steps: steps["tokens_per_second"]),
-    Quantity("memory", "Memory", "MiB", _memory),
+    Quantity("memory", "Memory", "MiB", _memory, is_smoothed=False),
 )
-UNSMOOTHED = ("learning_rate", "memory")  # they have no noise
 
 
 @dataclass(frozen=True, slots=True)

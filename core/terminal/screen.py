@@ -43,7 +43,7 @@ Result = TypeVar("Result")
 OpenStream = Callable[[StopToken], Task[Result]]
 
 NUMBERS = {
-    *("id", "pages", "characters", "bytes", "count"),
+    *("id", "documents", "pages", "characters", "bytes", "count"),
     *("step", "max_steps", "train_loss", "val_loss", "parameters"),
     *("vocab_size", "bytes_per_token", "unknown_share", "train_tokens"),
 }

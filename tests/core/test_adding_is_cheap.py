@@ -1,4 +1,4 @@
-"""A reader, a preset, a view and a command are a file and a line in a list, as CONTRIBUTING says, and show everywhere.
+"""A reader, a preset, a chart, a view and a command are a file and a line in a list, as CONTRIBUTING says, and show everywhere.
 
 Each is added in a process of its own, before anything else of the program is loaded. The tab is in
 `tests/app/window/test_a_fifth_tab.py`.
@@ -124,6 +124,43 @@ def test_a_preset_shows_in_help_and_form(grown, tmp_path):
     *shown, chosen = grown(WITH_PRESET, {}, tmp_path / "w")
     assert "nano, " in "\n".join(shown)
     assert chosen == "nano 16"
+
+
+WITH_CHART = """
+from tests.adding import add_lines
+
+look = 'lambda steps: 1000 * steps["seconds"]'
+add_lines(
+    "core.runs.quantities",
+    {"QUANTITIES = (\\n    LOSS,\\n": f'Quantity("step_time", "Step time", "ms", {look}, is_smoothed=False),'},
+)
+from PySide6.QtWidgets import QApplication
+
+application = QApplication([])
+from app.tabs.train.run.curves import Curves
+from core.events.runs import StepDone
+from core.reporting.charts import draw_curves
+from core.reporting.curve_table import curve_table
+from core.runs.history import RunHistory
+
+steps = [StepDone(n, 4.0, 1e-3, 0.5, n, 20.0, n / 4, n, 0) for n in (1, 2)]
+curves = Curves()
+curves.clear("first")
+curves.controls.chart_button.action("step_time").trigger()
+curves.show_events(steps)
+print(curves.plot("step_time").points("training")[1].tolist())
+history = RunHistory()
+history.extend(steps)
+header, rows = curve_table({"first": history}, 0.6)
+print([row[header[0].index("step time (ms)")] for row in rows], "smoothed step time (ms)" in header[0])
+print([axes.get_title(loc="left") for axes in draw_curves({"first": history}, curves.choice()).axes])
+"""
+
+
+def test_a_chart_is_chosen_drawn_and_saved(grown):
+    drawn, saved, pictured = grown(WITH_CHART, {})
+    assert (drawn, saved) == ("[250.0, 500.0]", "['250.0', '500.0'] False")
+    assert "'Step time'" in pictured
 
 
 VIEW = """

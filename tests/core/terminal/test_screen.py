@@ -301,6 +301,11 @@ def test_a_table_shows_numbers_with_separators_and_nothing_as_a_dash(capsys):
     ]
 
 
+def test_the_documents_of_a_tag_are_a_number(capsys):
+    print_table(("name", "documents"), [{"name": "letters", "documents": 1234}])
+    assert capsys.readouterr().out.split()[-1] == "1,234"
+
+
 def test_a_number_that_is_written_already_stays_as_it_is(capsys):
     print_table(("id",), [{"id": "4,711"}])
     assert "4,711" in capsys.readouterr().out

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from app.widgets.plots.curve import CurveLook
 from app.widgets.plots.plot import CurvePlot
 from core.runs.history import RunHistory
-from core.runs.quantities import UNSMOOTHED, Axis, Quantity, best_point, training_points, validation_points
+from core.runs.quantities import Axis, Quantity, best_point, training_points, validation_points
 
 TRAINING, VALIDATION = "training", "validation"  # how the curves of the run in front are called
 
@@ -29,7 +29,7 @@ class RunPoints:
         self._plot, self._quantity = plot, quantity
         self._axis: Axis = "step"
         self._shown: dict[str, _Shown] = {}
-        smooth = quantity.name not in UNSMOOTHED
+        smooth = quantity.is_smoothed
         if quantity.of_steps is not None:
             plot.add_look(
                 TRAINING, CurveLook("plot_training", smoothed=smooth), in_legend=quantity.name == "loss"
@@ -49,7 +49,7 @@ class RunPoints:
         """Draw another run: validation bold, training thin, both in its colour."""
         shown = _Shown(history, f"{TRAINING} of {name}", f"{VALIDATION} of {name}")
         has_validation = bool(self._quantity.evaluation)
-        smooth = self._quantity.name not in UNSMOOTHED
+        smooth = self._quantity.is_smoothed
         if self._quantity.of_steps is not None:
             width = 1.0 if has_validation else 1.6
             look = CurveLook(
