@@ -20,6 +20,11 @@ if TYPE_CHECKING:
 def main() -> int:
     """Run the program and give its exit code: 0 done, 1 a failure reported in a sentence, 2 wrong usage."""
     prepare_process()
+    splash = None
+    if asks_for_window(sys.argv[1:]):
+        from app.splash import show_splash
+
+        splash = show_splash()  # kept until the window stands: what comes now takes a second or two
     from core.commands import cli
 
     try:
@@ -27,6 +32,13 @@ def main() -> int:
         return cli.run(sys.argv[1:], open_window)
     finally:
         ignore_signals()
+        del splash
+
+
+def asks_for_window(arguments: list[str]) -> bool:
+    """Whether there is no command: nothing, or where to work."""
+    rest = [argument for argument in arguments if not argument.startswith("--workspace=")]
+    return not rest or (len(rest) == 2 and rest[0] == "--workspace")
 
 
 def open_window(workspace: "Workspace", named: bool) -> int:

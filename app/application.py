@@ -1,7 +1,6 @@
 """The program with a window: from a workspace to an exit code."""
 
 import contextlib
-import ctypes
 import logging
 import logging.handlers
 import os
@@ -27,14 +26,15 @@ from app.help.crash_report import CrashReport, left_since_last_start, log_folder
 from app.help.report import LOG_LINE, LOG_NAME
 from app.jobs.garbage import GarbageCollector
 from app.jobs.job import Job
-from app.settings import APPLICATION, WindowSettings
-from app.widgets.icons import icon
+from app.settings import WindowSettings
+from app.splash import application, end_splash, has_display
 from app.widgets.label import MessageBox
 from app.widgets.theme import Theme
 from app.window.main_window import MainWindow
 from app.workspaces.recent_workspaces import OPEN_ANOTHER, RecentWorkspaces, last_workspace
 from core.errors.base import NoDisplayError, UserFacingError
 from core.runs.folder import Workspace
+from core.system.packaged import APPLICATION
 
 log = logging.getLogger(__name__)
 
@@ -68,7 +68,7 @@ def run(workspace: Workspace, named: bool = True) -> int:
     crashed_before = left_since_last_start()
     crash_report = CrashReport()
     logging.raiseExceptions = False  # a log that cannot be written is no reason to talk of it
-    app = _application()
+    app = application()
     refusal = ""
     try:
         if named:
@@ -77,6 +77,7 @@ def run(workspace: Workspace, named: bool = True) -> int:
             workspace, refusal = last_workspace(workspace)
     except UserFacingError as error:
         crash_report.close()
+        end_splash()
         if not _has_reader():
             failure_box(error.message, error.remedy).exec()
         raise
@@ -86,6 +87,7 @@ def run(workspace: Workspace, named: bool = True) -> int:
     studio = Studio(app, workspace)
     ending.asked.connect(studio.stop_and_close)
     studio.window.show()
+    end_splash(studio.window)
     if refusal:
         studio.window.show_refusal(refusal, OPEN_ANOTHER)
     elif crashed_before:
@@ -216,40 +218,6 @@ def _has_reader() -> bool:
     return sys.stderr.isatty() or QApplication.platformName() in UNSEEN_PLATFORMS
 
 
-def _application() -> QApplication:
-    app = QApplication.instance()
-    if not isinstance(app, QApplication):
-        app = QApplication(sys.argv[:1])
-    app.setApplicationName(APPLICATION)
-    app.setApplicationDisplayName(APPLICATION)
-    app.setOrganizationName("SheepOp")
-    app.setDesktopFileName("sheepop-studio")
-    app.setWindowIcon(icon("app"))
-    return app
-
-
-def has_display() -> bool:
-    """Whether Qt could open a window: asked before it tries, because without a screen it aborts."""
-    if not sys.platform.startswith("linux") or os.environ.get("QT_QPA_PLATFORM"):
-        return True
-    return bool(os.environ.get("WAYLAND_DISPLAY")) or (
-        bool(os.environ.get("DISPLAY")) and _x_server_answers()
-    )
-
-
-def _x_server_answers() -> bool:
-    """Whether the server that `DISPLAY` names lets us in; a session that ended leaves its name behind."""
-    try:
-        xcb = ctypes.CDLL("libxcb.so.1")
-    except OSError:
-        return True  # Qt needs this library too, and says so
-    xcb.xcb_connect.restype = ctypes.c_void_p
-    connection = ctypes.c_void_p(xcb.xcb_connect(None, None))
-    refused = xcb.xcb_connection_has_error(connection)
-    xcb.xcb_disconnect(connection)
-    return not refused
-
-
 class CrashHook:
     """The window's outermost frame: a defect is logged once and owned in a banner, and the program goes on.
 
@@ -265,6 +233,7 @@ class CrashHook:
             self._window.show_failure(error)
             return
         sys.__excepthook__(kind, error, trace)
+        end_splash()
         if not _has_reader():
             failure_box(DEFECT, f"A file in {log_folder()} says more.").exec()
 

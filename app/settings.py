@@ -11,10 +11,10 @@ from pydantic import ValidationError
 from PySide6.QtCore import QByteArray, QSettings
 
 from core.config.personal import PersonalConfig
+from core.system.packaged import APPLICATION
 
 log = logging.getLogger(__name__)
 
-APPLICATION = "SheepOp Studio"
 LARGEST_FILE = 1_000_000  # bytes; the window itself writes some thousand
 LONGEST_GEOMETRY = 4_096  # bytes
 LONGEST_PATH = 4_096  # characters

@@ -8,12 +8,12 @@ from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QWidget
 
 from app.help.report import LOG_NAME, PACKAGE, licence, project_page, version
-from app.settings import APPLICATION
 from app.widgets.controls.small import named_button
 from app.widgets.label import Label
 from app.widgets.layout import STRETCH, column, row
 from app.widgets.picture import Picture
 from app.widgets.theme import HUGE, LARGE, MEDIUM, SMALL, TINY, set_role
+from core.system.packaged import APPLICATION
 
 _PICTURE_PX = 64
 _WIDTH_PX = 520

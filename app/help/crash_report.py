@@ -15,7 +15,7 @@ import platformdirs
 import psutil
 
 from app.help.report import LOG_LINE, PACKAGE, version
-from app.settings import APPLICATION
+from core.system.packaged import APPLICATION
 
 RUNNING, LEFT = "running-", "crash-"
 MOST_LEFT = 5  # reports

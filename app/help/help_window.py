@@ -4,12 +4,11 @@ from PySide6.QtCore import QByteArray, QEvent, QSize, QUrl, Slot
 from PySide6.QtGui import QTextDocument
 from PySide6.QtWidgets import QDialog, QPushButton, QTextBrowser, QWidget
 
-from app.settings import APPLICATION
 from app.widgets.controls.small import named_button
 from app.widgets.geometry import bounded
 from app.widgets.layout import STRETCH, column, row
 from app.widgets.theme import LARGE, MEDIUM, colours, set_role
-from core.system.packaged import FROM_SOURCE, program
+from core.system.packaged import APPLICATION, FROM_SOURCE, program
 from core.system.resources import resource
 
 CONTENTS = "index"

@@ -8,7 +8,6 @@ from PySide6.QtWidgets import QDialog, QDialogButtonBox, QFileDialog, QPlainText
 
 from app.errors import sentences
 from app.help.report import project_page
-from app.settings import APPLICATION
 from app.widgets.controls.small import named_button
 from app.widgets.geometry import bounded
 from app.widgets.label import Label
@@ -16,6 +15,7 @@ from app.widgets.layout import column
 from app.widgets.theme import LARGE, set_role
 from core.disk.files import write_anywhere
 from core.errors.base import UserFacingError
+from core.system.packaged import APPLICATION
 from core.wording import encodable
 
 FIRST_SIZE_PX = QSize(640, 520)

@@ -13,14 +13,17 @@ when a `PaletteChange` arrives: that event is how a change of theme reaches a wi
 
 from dataclasses import asdict, dataclass
 from string import Template
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Qt, Slot
 from PySide6.QtGui import QColor, QFont, QFontDatabase, QPalette
 from PySide6.QtWidgets import QApplication, QWidget
 
 from app.widgets.icons import refresh_icons
-from core.config.personal import PersonalConfig
 from core.system.resources import resource
+
+if TYPE_CHECKING:  # the splash shows these colours before that is loaded
+    from core.config.personal import PersonalConfig
 
 TINY, SMALL, MEDIUM, LARGE, HUGE = (
     4,
@@ -179,7 +182,7 @@ class Theme(QObject):
         self._apply()
 
     @Slot(object)
-    def wear(self, config: PersonalConfig) -> None:
+    def wear(self, config: "PersonalConfig") -> None:
         """Look as this user has chosen."""
         self._text_size = config.text_size / 100
         font = self._app.font()

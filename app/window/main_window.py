@@ -8,7 +8,7 @@ from app.context import Context, WaysBetweenTabs
 from app.errors import present
 from app.jobs.job_queue import JobQueues
 from app.model_slot import ModelSlot
-from app.settings import APPLICATION, WindowSettings
+from app.settings import WindowSettings
 from app.widgets.geometry import bring_inside
 from app.widgets.label import Label
 from app.window.closing import Closing
@@ -21,6 +21,7 @@ from app.window.tabs import TABS
 from app.workspaces.workspace_chooser import WorkspaceChooser
 from core.config.personal import PersonalConfig
 from core.runs.folder import Workspace
+from core.system.packaged import APPLICATION
 
 TELLING_MS = 8_000
 FIRST_SIZE_PX = QSize(1240, 760)

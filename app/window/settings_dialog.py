@@ -3,12 +3,12 @@
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QWidget
 
-from app.settings import APPLICATION
 from app.widgets.controls.config_form import Fields, align, rows_of
 from app.widgets.label import Label
 from app.widgets.layout import STRETCH, column
 from app.widgets.theme import LARGE, MEDIUM
 from core.config.personal import OF_RUNS, PersonalConfig
+from core.system.packaged import APPLICATION
 
 GROUPS = {"Window": ("appearance", "text_size"), "New imports": ("languages",), "New runs": OF_RUNS}
 HINT = "These hold for all workspaces of yours on this computer. The command line does not use them."

@@ -5,12 +5,12 @@ from pathlib import Path
 from PySide6.QtCore import QObject, Qt, Signal, Slot
 from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
 
-from app.settings import APPLICATION
 from app.widgets.label import MessageBox, spelled_out
 from app.workspaces.recent_workspaces import RecentWorkspaces
 from core.errors.base import UserFacingError
 from core.errors.system import system_error
 from core.runs.folder import Workspace
+from core.system.packaged import APPLICATION
 
 ANOTHER = "Choose another folder."
 

@@ -43,6 +43,7 @@ from core.errors.base import UserFacingError
 from core.errors.system import absolute_path, output_error, system_error
 from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
+from core.system.packaged import APPLICATION
 from core.system.signals import INTERRUPTED
 from core.tasks.chat.evaluate_sample import evaluate_sample
 from core.terminal.output import TerminalFormatter
@@ -176,7 +177,7 @@ def place(
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object per line.")] = False,
 ) -> int:
     """Choose where to work; without a command, open the window there."""
-    root = workspace or Path(platformdirs.user_data_dir("SheepOp Studio", False))
+    root = workspace or Path(platformdirs.user_data_dir(APPLICATION, False))
     open_window: Callable[[Workspace, bool], int] = context.obj
     here = context.obj = Place(Workspace(absolute_path(root)), json)
     return open_window(here.workspace, workspace is not None) if context.invoked_subcommand is None else 0

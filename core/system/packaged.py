@@ -3,6 +3,7 @@
 import os
 import sys
 
+APPLICATION = "SheepOp Studio"
 FROM_SOURCE, PACKAGED = "python main.py", "sheepop-studio"
 
 

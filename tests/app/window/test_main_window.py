@@ -10,8 +10,9 @@ from PySide6.QtCore import QEvent, QObject
 from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QComboBox, QFileDialog, QWidget
 
-from app.application import CrashHook, failure_box, has_display, run
+from app.application import CrashHook, failure_box, run
 from app.errors import DEFECT
+from app.splash import has_display
 from core.config.corpus import CleaningConfig
 from core.corpus.duplicates import digest_text
 from core.corpus.ledger import Reading

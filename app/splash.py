@@ -1,0 +1,99 @@
+"""What shows while the window is still being loaded: imports little, so that it stands at once."""
+
+import ctypes
+import os
+import sys
+
+from PySide6.QtCore import QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QFont, QPainter, QPixmap
+from PySide6.QtSvg import QSvgRenderer
+from PySide6.QtWidgets import QApplication, QSplashScreen, QWidget
+
+from app.widgets.icons import icon
+from app.widgets.theme import DARK, HUGE, LIGHT
+from core.system.packaged import APPLICATION
+from core.system.resources import resource
+
+SIZE_PX = QSize(360, 140)
+PICTURE_PX = 72
+TITLE_SCALE = 1.8  # of the text's size
+
+
+def application() -> QApplication:
+    """The one application of this process, under its name; made where there is none yet."""
+    app = QApplication.instance()
+    if not isinstance(app, QApplication):
+        app = QApplication(sys.argv[:1])
+    app.setApplicationName(APPLICATION)
+    app.setApplicationDisplayName(APPLICATION)
+    app.setOrganizationName("SheepOp")
+    app.setDesktopFileName("sheepop-studio")
+    app.setWindowIcon(icon("app"))
+    return app
+
+
+def show_splash() -> tuple[QApplication, QSplashScreen] | None:
+    """Show the program's name. Keep what comes back until the window stands; None without a display."""
+    if not has_display():
+        return None
+    app = application()
+    splash = QSplashScreen(_picture(app))
+    splash.show()
+    app.processEvents()  # there is no event loop yet
+    return app, splash
+
+
+def end_splash(window: QWidget | None = None) -> None:
+    """Take it away: as soon as a window is shown, or now."""
+    for widget in QApplication.topLevelWidgets():
+        if isinstance(widget, QSplashScreen):
+            if window is None:
+                widget.close()
+            else:
+                widget.finish(window)
+
+
+def has_display() -> bool:
+    """Whether Qt could open a window: asked before it tries, because without a screen it aborts."""
+    if not sys.platform.startswith("linux") or os.environ.get("QT_QPA_PLATFORM"):
+        return True
+    return bool(os.environ.get("WAYLAND_DISPLAY")) or (
+        bool(os.environ.get("DISPLAY")) and _x_server_answers()
+    )
+
+
+def _x_server_answers() -> bool:
+    """Whether the server that `DISPLAY` names lets us in; a session that ended leaves its name behind."""
+    try:
+        xcb = ctypes.CDLL("libxcb.so.1")
+    except OSError:
+        return True  # Qt needs this library too, and says so
+    xcb.xcb_connect.restype = ctypes.c_void_p
+    connection = ctypes.c_void_p(xcb.xcb_connect(None, None))
+    refused = xcb.xcb_connection_has_error(connection)
+    xcb.xcb_disconnect(connection)
+    return not refused
+
+
+def _picture(app: QApplication) -> QPixmap:
+    """The program's picture and name, in the system's theme: the user's own choice is read later."""
+    theme = DARK if app.styleHints().colorScheme() == Qt.ColorScheme.Dark else LIGHT
+    ratio = app.primaryScreen().devicePixelRatio()
+    picture = QPixmap(SIZE_PX * ratio)
+    picture.setDevicePixelRatio(ratio)
+    picture.fill(QColor(theme.window))
+    painter = QPainter(picture)
+    painter.setPen(QColor(theme.border_strong))
+    painter.drawRect(QRectF(0, 0, SIZE_PX.width() - 1, SIZE_PX.height() - 1))
+    drawing = resource("icons/app.svg").read_bytes().replace(b"currentColor", theme.accent.encode())
+    top = (SIZE_PX.height() - PICTURE_PX) / 2
+    QSvgRenderer(drawing).render(painter, QRectF(HUGE, top, PICTURE_PX, PICTURE_PX))
+    font = QFont(app.font())
+    font.setPointSizeF(font.pointSizeF() * TITLE_SCALE)
+    painter.setFont(font)
+    painter.setPen(QColor(theme.text))
+    left = 2 * HUGE + PICTURE_PX
+    name = QRectF(left, 0, SIZE_PX.width() - left - HUGE, SIZE_PX.height())
+    painter.drawText(name, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, APPLICATION)
+    painter.end()
+    return picture

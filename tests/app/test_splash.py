@@ -1,0 +1,71 @@
+"""The program's name shows before anything large is loaded, and goes when the window stands."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import main
+from app import splash
+
+ROOT = Path(__file__).parents[2]
+PROGRAM = """
+import sys
+from PySide6.QtCore import QTimer
+import main
+from app import splash
+show, end = splash.show_splash, splash.end_splash
+
+def shown():
+    kept = show()
+    print(kept[1].isVisible(), "pydantic" in sys.modules, flush=True)
+    sys.modules["kept"] = kept
+    return kept
+
+def ended(window=None):
+    end(window)
+    QTimer.singleShot(0, lambda: (print(window.isVisible(), sys.modules["kept"][1].isVisible()), window.close()))
+
+splash.show_splash, splash.end_splash = shown, ended
+sys.argv = ["main.py", "--workspace", sys.argv[1]]
+sys.exit(main.main())
+"""
+ALONE = (
+    "import sys, app.splash; print([name for name in ('numpy', 'pydantic', 'torch') if name in sys.modules])"
+)
+
+
+def test_it_goes_when_the_window_stands(tmp_path, monkeypatch):
+    for place in ("XDG_CONFIG_HOME", "XDG_STATE_HOME"):
+        monkeypatch.setenv(place, str(tmp_path))
+    command = [sys.executable, "-c", PROGRAM, str(tmp_path / "workspace")]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, cwd=ROOT)
+    assert (ran.returncode, ran.stdout.split("\n")[1]) == (0, "True False"), ran.stderr
+    assert ran.stdout.startswith("True ")
+
+
+def test_nothing_large_is_loaded_for_it():
+    ran = subprocess.run([sys.executable, "-c", ALONE], capture_output=True, text=True, check=True)
+    assert ran.stdout == "[]\n"
+
+
+def test_without_a_display_there_is_none(monkeypatch):
+    monkeypatch.setattr(splash, "has_display", lambda: False)
+    assert splash.show_splash() is None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "opens"),
+    [
+        ([], True),
+        (["--workspace", "meadow"], True),
+        (["--workspace=meadow"], True),
+        (["--workspace"], False),
+        (["--help"], False),
+        (["train"], False),
+        (["--workspace", "meadow", "train"], False),
+    ],
+)
+def test_it_shows_where_there_is_no_command(arguments, opens):
+    assert main.asks_for_window(arguments) is opens
