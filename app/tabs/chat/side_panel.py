@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtCore import Signal, Slot
+from PySide6.QtWidgets import QFrame, QToolButton, QWidget
 
 from app.widgets.controls.small import toggle_button
-from app.widgets.theme import MEDIUM, SMALL, TINY, set_role
+from app.widgets.layout import STRETCH, column, row
+from app.widgets.theme import MEDIUM, TINY, set_role
 
 WIDTH_PX = 340  # the buttons of three pages fit
 
@@ -38,18 +39,14 @@ class SidePanel(QFrame):
         self.setFixedWidth(WIDTH_PX)
         self._pages, self._front = pages, 0
         self._buttons = [self._button(page) for page in pages]  # before the pages, for the Tab key
-        row = QHBoxLayout()
-        row.setSpacing(TINY)
-        row.setAlignment(Qt.AlignmentFlag.AlignLeft)
-        for button in self._buttons:
-            row.addWidget(button)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(MEDIUM, MEDIUM, MEDIUM, MEDIUM)
-        layout.setSpacing(SMALL)
-        layout.addLayout(row)
         below = [page.below for page in pages]
-        for page in sorted(pages, key=lambda page: page.widget in below):
-            layout.addWidget(page.widget, stretch=1)
+        in_order = sorted(pages, key=lambda page: page.widget in below)
+        column(
+            row(*self._buttons, STRETCH, spacing=TINY),
+            *((page.widget, 1) for page in in_order),
+            of=self,
+            margins=MEDIUM,
+        )
         self._show_front()
 
     def _button(self, page: Page) -> QToolButton:

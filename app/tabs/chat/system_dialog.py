@@ -1,10 +1,11 @@
 """Where a conversation's system message is written."""
 
 from PySide6.QtCore import QSize, Signal, Slot
-from PySide6.QtWidgets import QDialog, QDialogButtonBox, QPlainTextEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QDialogButtonBox, QPlainTextEdit, QWidget
 
 from app.widgets.label import Label
-from app.widgets.theme import MEDIUM, SMALL, set_role
+from app.widgets.layout import column
+from app.widgets.theme import MEDIUM
 
 FIRST_SIZE_PX = QSize(480, 320)
 EXPLAINED = (
@@ -26,8 +27,7 @@ class SystemDialog(QDialog):
         super().__init__(parent)
         self.setObjectName("systemDialog")
         self.setWindowTitle("System message")
-        explained = Label(EXPLAINED, wordWrap=True)
-        set_role(explained, "muted")
+        explained = Label(EXPLAINED, wordWrap=True, role="muted")
         self.edit = QPlainTextEdit(objectName="systemEdit", tabChangesFocus=True)
         self.edit.setAccessibleName("System message")
         self.edit.setPlainText(text)
@@ -38,11 +38,7 @@ class SystemDialog(QDialog):
         self.buttons.rejected.connect(self.reject)
         self.accepted.connect(self._pass_on)
         self.finished.connect(self.deleteLater)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(MEDIUM, MEDIUM, MEDIUM, MEDIUM)
-        layout.setSpacing(SMALL)
-        for widget in (explained, self.edit, self.buttons):
-            layout.addWidget(widget)
+        column(explained, self.edit, self.buttons, of=self, margins=MEDIUM)
         self.resize(FIRST_SIZE_PX)
 
     @Slot()

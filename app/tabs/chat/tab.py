@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import Signal, Slot
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QApplication, QHBoxLayout, QMenu, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QMenu, QWidget
 
 from app.tab import Tab
 from app.tabs.chat.actions import ChatActions
@@ -21,7 +21,8 @@ from app.tabs.chat.talk_column import TalkColumn
 from app.tabs.chat.view.shown_message import ShownMessage
 from app.widgets.banner import Banner, BannerStack
 from app.widgets.controls.small import named_button
-from app.widgets.theme import HUGE, LARGE, MEDIUM, SMALL
+from app.widgets.layout import column, row
+from app.widgets.theme import HUGE, LARGE, MEDIUM
 from core.conversations.message import ConversationKind
 from core.runs.catalog import RunSummary
 from core.tasks.models.open_model import OpenModel
@@ -215,22 +216,15 @@ class ChatTab(Tab):
         return menu
 
     def _lay_out(self) -> None:
-        top = QHBoxLayout()
-        top.setSpacing(SMALL)
-        top.addWidget(self.model_bar, stretch=1)
-        for button in (self.new_button, self.inspect_button, self.panel_button, self.more_button):
-            top.addWidget(button)
-        middle = QHBoxLayout()
-        middle.setSpacing(LARGE)
-        middle.addWidget(self.list)
-        middle.addWidget(self.talk, stretch=1)
-        middle.addWidget(self.compare, stretch=1)
-        middle.addWidget(self.panel)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(HUGE, LARGE, HUGE, LARGE)
-        layout.setSpacing(MEDIUM)
-        layout.addLayout(top)
-        layout.addLayout(middle, stretch=1)
+        column(
+            row(
+                (self.model_bar, 1), self.new_button, self.inspect_button, self.panel_button, self.more_button
+            ),
+            (row(self.list, (self.talk, 1), (self.compare, 1), self.panel, spacing=LARGE), 1),
+            of=self,
+            margins=(HUGE, LARGE, HUGE, LARGE),
+            spacing=MEDIUM,
+        )
         self._show_parts()  # now that they have a parent: before, each would be a window of its own
         BannerStack(self, [self.banner], over=[self.talk.pages])
         self.banner.follow_in_tab_order(self.editor)

@@ -128,28 +128,20 @@ class TalkColumn(QWidget):
         return self.prompt if self._kind == "chat" else self.editor
 
     def _make_heading(self) -> None:
-        self.model_name = Label(objectName="modelNameLabel")
-        self.model_name.setAccessibleName("Model")
-        set_role(self.model_name, "subtitle")
-        self.model_facts = ElidedLabel(objectName="modelFactsLabel")
+        self.model_name = Label(objectName="modelNameLabel", accessibleName="Model", role="subtitle")
+        self.model_facts = ElidedLabel(objectName="modelFactsLabel", role="muted")
         self.model_facts.setAccessibleName("The model's step and sizes")
-        set_role(self.model_facts, "muted")
         self.newer = Label(objectName="newerLabel")
         self.newer_button = named_button(
             "Use it", "newerButton", "refresh", "Open the newer checkpoint; replies come from it from then on"
         )
 
     def _make_figures(self) -> None:
-        self.status = ElidedLabel(objectName="chatStatusLabel")
+        self.status = ElidedLabel(objectName="chatStatusLabel", role="muted")
         self.status.setAccessibleName("Speed of the reply")
-        set_role(self.status, "muted")
-        self.version = Label(objectName="versionLabel")
-        self.version.setAccessibleName("Version of the text")
+        self.version = Label(objectName="versionLabel", accessibleName="Version of the text", role="muted")
         self.version.setToolTip("Alt+Left and Alt+Right go through the versions of the text")
-        set_role(self.version, "muted")
-        self.context = Label(objectName="contextLabel")
-        self.context.setAccessibleName("Context used")
-        set_role(self.context, "muted")
+        self.context = Label(objectName="contextLabel", accessibleName="Context used", role="muted")
         self.context_bar = QProgressBar(objectName="contextBar", textVisible=False)
         self.context_bar.setFixedWidth(BAR_WIDTH_PX)
         self.context_bar.setRange(0, 100)

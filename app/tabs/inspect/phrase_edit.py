@@ -1,10 +1,11 @@
 """The line in which a phrase is typed, and whether role markers in it are tokens."""
 
 from PySide6.QtCore import Signal, Slot
-from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QToolButton, QWidget
+from PySide6.QtWidgets import QLineEdit, QToolButton, QWidget
 
 from app.widgets.label import Label
-from app.widgets.theme import SMALL, set_role
+from app.widgets.layout import row
+from app.widgets.theme import set_role
 from core.wording import counted
 
 MARKERS = ("<|user|>", "<|assistant|>", "<eos>")
@@ -25,10 +26,9 @@ class PhraseEdit(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.line = QLineEdit(objectName="phraseEdit", clearButtonEnabled=True)
+        self.line = QLineEdit(objectName="phraseEdit", clearButtonEnabled=True, accessibleName="Phrase")
         self.line.setMaxLength(MOST_CHARACTERS)
         self.line.setPlaceholderText("Type a phrase, and see what the model computes for it")
-        self.line.setAccessibleName("Phrase")
         self.line.setToolTip(
             f"The phrase that the model computes, with each key stroke; at most {counted(MOST_CHARACTERS, 'character')}"
         )
@@ -40,12 +40,7 @@ class PhraseEdit(QWidget):
             f"Read {', '.join(MARKERS[:2])} and {MARKERS[2]} as tokens, as in a conversation"
         )
         self.marked_button.setAccessibleName("Read role markers as tokens")
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(SMALL)
-        row.addWidget(Label("&Phrase", buddy=self.line))
-        row.addWidget(self.line, stretch=1)
-        row.addWidget(self.marked_button)
+        row(Label("&Phrase", buddy=self.line), (self.line, 1), self.marked_button, of=self)
         self.line.textChanged.connect(self._report)
         self.line.inputRejected.connect(self._report_cut)
         self.marked_button.toggled.connect(self._report)

@@ -1,13 +1,13 @@
 """The numbers of the selection: position, layer, head and part, each of which can be typed."""
 
 from PySide6.QtCore import QMargins, QSize, Signal, Slot
-from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QWidget
+from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from app.widgets.controls.elided_box import ElidedBox
 from app.widgets.controls.elided_label import ElidedLabel
 from app.widgets.controls.small import CountBox
 from app.widgets.label import Label
-from app.widgets.theme import SMALL, set_role
+from app.widgets.layout import row
 from app.widgets.token_text import visible
 from core.inspection.inspected import Inspected
 from core.inspection.selection import Selection
@@ -36,20 +36,15 @@ class SelectionBar(QWidget):
         self.part_box.setAccessibleName("Part of the layer")
         for part, title in PARTS.items():
             self.part_box.addItem(title, part)
-        self.token = ElidedLabel()
-        set_role(self.token, "muted")
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(SMALL)
-        for title, box in (
-            ("Pos&ition", self.position_box),
-            ("La&yer", self.layer_box),
-            ("Hea&d", self.head_box),
-        ):
-            row.addWidget(Label(title, buddy=box))
-            row.addWidget(box)
-        row.addWidget(self.part_box)
-        row.addWidget(self.token, stretch=1)
+        self.token = ElidedLabel(role="muted")
+        row(
+            *(Label("Pos&ition", buddy=self.position_box), self.position_box),
+            *(Label("La&yer", buddy=self.layer_box), self.layer_box),
+            *(Label("Hea&d", buddy=self.head_box), self.head_box),
+            self.part_box,
+            (self.token, 1),
+            of=self,
+        )
         for box in (self.position_box, self.layer_box, self.head_box):
             box.valueChanged.connect(self._request)
         self.part_box.activated.connect(self._request)

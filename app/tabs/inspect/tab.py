@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtWidgets import QHBoxLayout, QPushButton, QSplitter, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QPushButton, QSplitter, QStackedWidget, QWidget
 
 from app.tab import Tab
 from app.tabs.inspect.phrase_edit import PhraseEdit
@@ -15,6 +15,7 @@ from app.widgets.controls.checkpoint_choice import CheckpointChoice
 from app.widgets.controls.checkpoint_slider import CheckpointSlider
 from app.widgets.controls.elided_label import ElidedLabel
 from app.widgets.empty_state import Card, EmptyState, card_button
+from app.widgets.layout import boxed, column, row
 from app.widgets.theme import HUGE, LARGE, MEDIUM, SMALL, set_role
 from app.widgets.token_text import first_of
 from core.inspection.inspected import Inspected
@@ -63,8 +64,7 @@ class InspectTab(Tab):
         self.slider, self.beside_slider = CheckpointSlider(), CheckpointSlider()
         self.compare_button = QPushButton("Comp&are", objectName="compareButton", checkable=True)
         self.compare_button.setToolTip("Show another checkpoint of the same run beside this one")
-        self.status = ElidedLabel(objectName="inspectStatusLabel")
-        set_role(self.status, "muted")
+        self.status = ElidedLabel(objectName="inspectStatusLabel", role="muted")
         self.changes_label = ElidedLabel(objectName="changesLabel")  # gives way before the selection does
         set_role(self.changes_label, "warning")
         self.reset_button = QPushButton("Switch all o&n", objectName="resetChangesButton")
@@ -141,10 +141,9 @@ class InspectTab(Tab):
         self.no_phrase = EmptyState(
             "Type a phrase", "A few words are enough: every number on the way to the next token is shown."
         )
-        self.panes = QSplitter(Qt.Orientation.Horizontal, childrenCollapsible=False)
-        self.panes.setHandleWidth(SMALL)
-        self.beside = _column(self.beside_slider, self.beside_pane)
-        self.panes.addWidget(_column(self.slider, self.pane))
+        self.panes = QSplitter(Qt.Orientation.Horizontal, childrenCollapsible=False, handleWidth=SMALL)
+        self.beside = boxed(column(self.beside_slider, (self.beside_pane, 1)))
+        self.panes.addWidget(boxed(column(self.slider, (self.pane, 1))))
         self.panes.addWidget(self.beside)
         self.beside.hide()
         self.pages = QStackedWidget()
@@ -152,27 +151,15 @@ class InspectTab(Tab):
             self.pages.addWidget(page)
 
     def _lay_out(self) -> None:
-        top = QHBoxLayout()
-        top.setSpacing(MEDIUM)
-        top.addWidget(self.choice, stretch=1)
-        top.addWidget(self.phrase, stretch=3)
-        self.below = QHBoxLayout()  # the selection, and what another file puts beside it
-        self.below.setSpacing(SMALL)
-        self.below.addWidget(self.selection, stretch=1)
-        self.below.addWidget(self.changes_label)
-        self.below.addWidget(self.reset_button)
-        self.below.addWidget(self.compare_button)
-        middle = QHBoxLayout()
-        middle.setSpacing(MEDIUM)
-        middle.addWidget(self.views)
-        middle.addWidget(self.pages, stretch=1)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(HUGE, LARGE, HUGE, MEDIUM)
-        layout.setSpacing(SMALL)
-        layout.addLayout(top)
-        layout.addLayout(self.below)
-        layout.addLayout(middle, stretch=1)
-        layout.addWidget(self.status)
+        below = row((self.selection, 1), self.changes_label, self.reset_button, self.compare_button)
+        column(
+            row((self.choice, 1), (self.phrase, 3), spacing=MEDIUM),
+            below,
+            (row(self.views, (self.pages, 1), spacing=MEDIUM), 1),
+            self.status,
+            of=self,
+            margins=(HUGE, LARGE, HUGE, MEDIUM),
+        )
         BannerStack(self, [self.banner], over=[self.pages])
 
     def _connect(self) -> None:
@@ -227,16 +214,6 @@ class InspectTab(Tab):
         if self._has_model:
             return self.no_phrase
         return self.no_model if self.choice.has_runs() else self.no_runs
-
-
-def _column(slider: CheckpointSlider, pane: ViewPane) -> QWidget:
-    column = QWidget()
-    layout = QVBoxLayout(column)
-    layout.setContentsMargins(0, 0, 0, 0)
-    layout.setSpacing(SMALL)
-    layout.addWidget(slider)
-    layout.addWidget(pane, stretch=1)
-    return column
 
 
 def _facts(inspected: Inspected) -> str:

@@ -8,10 +8,8 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import (
     QFileDialog,
     QFrame,
-    QHBoxLayout,
     QPushButton,
     QStackedWidget,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -19,6 +17,7 @@ from app.tabs.inspect.view import InspectView
 from app.widgets.controls.elided_label import ElidedLabel
 from app.widgets.controls.small import named_button
 from app.widgets.label import Label
+from app.widgets.layout import column, row
 from app.widgets.theme import MEDIUM, SMALL, set_role
 from core.inspection.inspected import Inspected
 from core.inspection.selection import Selection
@@ -49,10 +48,8 @@ class ViewPane(QFrame):
         self._name = ""
         self._inspected: Inspected | None = None
         self._selection = Selection()
-        self.title = Label()
-        set_role(self.title, "subtitle")
-        self.caption = ElidedLabel()
-        set_role(self.caption, "muted")
+        self.title = Label(role="subtitle")
+        self.caption = ElidedLabel(role="muted")
         self.help_button = _text_button("?", "viewHelpButton", "What this view shows")
         self.help_button.setAccessibleName("What this view shows")
         self.help_button.setCheckable(True)
@@ -110,18 +107,13 @@ class ViewPane(QFrame):
             self._views[self._name].show_inspected(self._inspected, self._selection)
 
     def _lay_out(self) -> None:
-        head = QHBoxLayout()
-        head.setSpacing(SMALL)
-        head.addWidget(self.title)
-        head.addWidget(self.caption, stretch=1)
-        for button in self._buttons():
-            head.addWidget(button)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(MEDIUM, SMALL, MEDIUM, SMALL)
-        layout.setSpacing(SMALL)
-        layout.addLayout(head)
-        layout.addWidget(self.explanation)
-        layout.addWidget(self.stack, stretch=1)
+        column(
+            row(self.title, (self.caption, 1), *self._buttons()),
+            self.explanation,
+            (self.stack, 1),
+            of=self,
+            margins=(MEDIUM, SMALL, MEDIUM, SMALL),
+        )
 
     def _buttons(self) -> Sequence[QPushButton]:
         return (self.copy_button, *self.save_buttons.values(), self.help_button)

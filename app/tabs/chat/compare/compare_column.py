@@ -3,13 +3,14 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import Signal, Slot
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QWidget
 
 from app.tabs.chat.compare.compared_text import ComparedText
 from app.tabs.chat.reply_meter import ENDINGS
 from app.widgets.controls.checkpoint_choice import CheckpointChoice
 from app.widgets.controls.small import application, named_button
 from app.widgets.label import Label
+from app.widgets.layout import STRETCH, column, row
 from app.widgets.theme import SMALL, TINY, set_role
 from core.events.comparison import SideEnded, SideOpened, SideScored
 from core.runs.catalog import RunSummary
@@ -42,10 +43,9 @@ class CompareColumn(QFrame):
         for box, title in ((self.choice.run_box, "Run"), (self.choice.checkpoint_box, "Checkpoint")):
             box.setAccessibleName(f"{title} of model {letter}")
         self.text = ComparedText(f"{name}Text", f"Reply of model {letter}")
-        self.figures = Label(objectName=f"{name}Figures", wordWrap=True)
+        self.figures = Label(objectName=f"{name}Figures", wordWrap=True, role="muted")
         self.figures.setAccessibleName(f"Figures of model {letter}")
         self.figures.setToolTip(FIGURES_TIP)
-        set_role(self.figures, "muted")
         self.copy_button = named_button("Copy", f"{name}Copy", "copy", f"Copy the reply of model {letter}")
         self.talk_button = named_button(
             "Chat with this model", f"{name}Talk", "chat", f"Continue the conversation with model {letter}"
@@ -150,24 +150,16 @@ class CompareColumn(QFrame):
         self.talk_button.setEnabled(self.choice.run is not None)
 
     def _lay_out(self) -> None:
-        heading = Label(self.letter)
-        set_role(heading, "subtitle")
-        top = QHBoxLayout()
-        top.setSpacing(SMALL)
-        top.addWidget(heading)
-        top.addWidget(self.choice, stretch=1)
-        bottom = QHBoxLayout()
-        bottom.setSpacing(SMALL)
-        bottom.addWidget(self.copy_button)
-        bottom.addWidget(self.talk_button)
-        bottom.addStretch()
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(SMALL, SMALL, SMALL, SMALL)
-        layout.setSpacing(TINY)
-        layout.addLayout(top)
-        layout.addWidget(self.text, stretch=1)
-        layout.addWidget(self.figures)
-        layout.addLayout(bottom)
+        heading = Label(self.letter, role="subtitle")
+        column(
+            row(heading, (self.choice, 1)),
+            (self.text, 1),
+            self.figures,
+            row(self.copy_button, self.talk_button, STRETCH),
+            of=self,
+            margins=SMALL,
+            spacing=TINY,
+        )
 
     @Slot()
     def _report_choice(self) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QKeySequence, QShortcut
-from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QButtonGroup, QStackedWidget, QWidget
 
 from app.tabs.chat.compare.compare_steps import AllCheckpoints
 from app.tabs.chat.compare.compare_two import TwoModels
@@ -14,7 +14,8 @@ from app.widgets.controls.checkpoint_choice import choice_box
 from app.widgets.controls.elided_label import ElidedLabel
 from app.widgets.controls.small import named_button, toggle_button
 from app.widgets.label import Label
-from app.widgets.theme import MEDIUM, SMALL, set_role
+from app.widgets.layout import column, row
+from app.widgets.theme import MEDIUM, set_role
 from core.config.sampling import SamplingConfig
 from core.runs.catalog import RunSummary
 from core.tasks.chat.compare_replies import ComparedPrompt, Side
@@ -129,8 +130,7 @@ class ComparePanel(QWidget):
         for button in (self.two_button, self.steps_button):
             self._group.addButton(button)
         self.two_button.setChecked(True)
-        self.mode = ElidedLabel(objectName="compareMode")
-        set_role(self.mode, "muted")
+        self.mode = ElidedLabel(objectName="compareMode", role="muted")
         self.mode_box = choice_box(
             "compareModeBox", "Mode", "Whether the models answer the prompt or continue it"
         )
@@ -151,35 +151,29 @@ class ComparePanel(QWidget):
         self.send_button = named_button("Compare", "compareButton", "send", "", "on_accent")
         set_role(self.send_button, "primary")
         self.stop_button = named_button("Stop", "stopCompareButton", "stop", "End the replies here (Esc)")
-        self.seed = Label(objectName="compareSeed")
-        self.seed.setAccessibleName("Seed")
+        self.seed = Label(objectName="compareSeed", accessibleName="Seed", role="muted")
         self.seed.setToolTip("The seed that all replies were drawn with")
-        set_role(self.seed, "muted")
         self._escape = QShortcut(QKeySequence("Esc"), self)
         self._escape.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
 
     def _lay_out(self) -> None:
-        head = QHBoxLayout()
-        head.setSpacing(SMALL)
-        for widget in (self.two_button, self.steps_button, self.mode_box):
-            head.addWidget(widget)
-        head.addWidget(self.mode, stretch=1)
-        head.addWidget(self.seed)
-        head.addWidget(self.back_button)
+        head = row(
+            self.two_button, self.steps_button, self.mode_box, (self.mode, 1), self.seed, self.back_button
+        )
         head.setAlignment(self.mode_box, Qt.AlignmentFlag.AlignVCenter)  # lower than the switches
         head.setAlignment(self.back_button, Qt.AlignmentFlag.AlignVCenter)
-        ask = QHBoxLayout()
-        ask.setSpacing(SMALL)
-        ask.addWidget(self.prompt, stretch=1)
-        for button in (self.send_button, self.stop_button):
-            ask.addWidget(button, alignment=Qt.AlignmentFlag.AlignBottom)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(MEDIUM)
-        layout.addLayout(head)
-        layout.addWidget(self.banner)
-        layout.addWidget(self.pages, stretch=1)
-        layout.addLayout(ask)
+        column(
+            head,
+            self.banner,
+            (self.pages, 1),
+            row(
+                (self.prompt, 1),
+                (self.send_button, Qt.AlignmentFlag.AlignBottom),
+                (self.stop_button, Qt.AlignmentFlag.AlignBottom),
+            ),
+            of=self,
+            spacing=MEDIUM,
+        )
 
     def _connect(self) -> None:
         self.two_button.toggled.connect(self._turn_page)

@@ -3,15 +3,15 @@
 from collections.abc import Mapping, Sequence
 
 from PySide6.QtCore import Signal, Slot
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from app.tabs.chat.compare.compared_text import ComparedText, shown_prompt
 from app.widgets.controls.checkpoint_choice import CheckpointChoice
 from app.widgets.controls.checkpoint_slider import CheckpointSlider
 from app.widgets.controls.small import toggle_button
 from app.widgets.label import Label
+from app.widgets.layout import column, row
 from app.widgets.text_difference import Piece, difference, told
-from app.widgets.theme import SMALL, set_role
 from core.events.comparison import CheckpointReplied
 from core.runs.catalog import RunSummary
 from core.tasks.chat.compare_replies import ComparedPrompt
@@ -41,12 +41,11 @@ class AllCheckpoints(QWidget):
             "Mark what differs from the checkpoint before: added words are underlined, removed ones struck out",
         )
         self.text = ComparedText("stepsText", "Reply at this step", walks=True)
-        self.figures = Label(objectName="stepsFigures", wordWrap=True)
+        self.figures = Label(objectName="stepsFigures", wordWrap=True, role="muted")
         self.figures.setAccessibleName("Figures of this step")
         self.figures.setToolTip(
             "The validation loss at this step, and how well the model foretold its own reply"
         )
-        set_role(self.figures, "muted")
         self._prompt = ""
         self._replies: Mapping[int, CheckpointReplied] = {}
         self._left_out: Mapping[int, str] = {}
@@ -153,18 +152,13 @@ class AllCheckpoints(QWidget):
         return f"{done:,} of {counted(len(self._steps), 'checkpoint')} written"
 
     def _lay_out(self) -> None:
-        top = QHBoxLayout()
-        top.setSpacing(SMALL)
-        top.addWidget(Label("Run"))
-        top.addWidget(self.choice, stretch=1)
-        top.addWidget(self.marks_button)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(SMALL)
-        layout.addLayout(top)
-        layout.addWidget(self.slider)
-        layout.addWidget(self.text, stretch=1)
-        layout.addWidget(self.figures)
+        column(
+            row(Label("Run"), (self.choice, 1), self.marks_button),
+            self.slider,
+            (self.text, 1),
+            self.figures,
+            of=self,
+        )
 
     def _connect(self) -> None:
         self.choice.open_requested.connect(self._change_run)

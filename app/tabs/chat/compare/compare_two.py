@@ -3,13 +3,14 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from app.tabs.chat.compare.compare_column import CompareColumn
 from app.tabs.chat.compare.compared_text import parting, shown_prompt
 from app.widgets.controls.small import named_button
 from app.widgets.label import Label
-from app.widgets.theme import SMALL, TINY, set_role
+from app.widgets.layout import column, row
+from app.widgets.theme import TINY, set_role
 from app.widgets.token_text import quoted
 from core.events.base import Event
 from core.events.comparison import SideEnded, SideMoved, SideOpened, SideRead, SideScored, SideWritten
@@ -38,28 +39,27 @@ class TwoModels(QWidget):
         self.swap_button = named_button("", "swapModelsButton", "swap", "Swap the two models")
         self.swap_button.setAccessibleName("Swap the two models")
         set_role(self.swap_button, "quiet")
-        self.line = Label(objectName="partingLabel", wordWrap=True)
-        self.line.setAccessibleName("Where the replies part")
+        self.line = Label(objectName="partingLabel", wordWrap=True, accessibleName="Where the replies part")
         self._notes: list[str] = []
         self._ended = 0
         self._lay_out()
         self.swap_button.clicked.connect(self.swap)
-        for column in self.columns:
-            column.talk_requested.connect(self.talk_requested)
-            column.changed.connect(self._begin_line)
-            column.changed.connect(self.changed)
+        for one in self.columns:
+            one.talk_requested.connect(self.talk_requested)
+            one.changed.connect(self._begin_line)
+            one.changed.connect(self.changed)
 
     def sides(self) -> tuple[Side, Side] | None:
         """The two models that are chosen; None where one is missing."""
-        first, second = (column.side for column in self.columns)
+        first, second = (one.side for one in self.columns)
         return (first, second) if first is not None and second is not None else None
 
     def runs(self) -> list[RunSummary]:
-        return [column.choice.run for column in self.columns if column.choice.run is not None]
+        return [one.choice.run for one in self.columns if one.choice.run is not None]
 
     def show_runs(self, runs: Sequence[RunSummary]) -> None:
-        for place, column in enumerate(self.columns):
-            column.show_runs(runs, place)
+        for place, one in enumerate(self.columns):
+            one.show_runs(runs, place)
 
     def choose(self, side: Side) -> None:
         """Put a model into the first column, and another one into the second where that would be the same."""
@@ -71,15 +71,15 @@ class TwoModels(QWidget):
 
     def _begin_line(self) -> None:
         """What to do where both are the same."""
-        first, second = (column.state for column in self.columns)
+        first, second = (one.state for one in self.columns)
         self.line.setText(SAME if first is not None and first == second else "")
 
     def begin(self, prompt: ComparedPrompt) -> None:
         self._notes, self._ended = [], 0
         self.line.clear()
-        for column in self.columns:
-            column.begin(shown_prompt(prompt))
-            column.set_idle(False)
+        for one in self.columns:
+            one.begin(shown_prompt(prompt))
+            one.set_idle(False)
 
     def show_events(self, events: Sequence[Event]) -> None:
         """Let the columns grow by what was written."""
@@ -95,8 +95,8 @@ class TwoModels(QWidget):
         self._mark()
 
     def end(self) -> None:
-        for column in self.columns:
-            column.set_idle(True)
+        for one in self.columns:
+            one.set_idle(True)
 
     @Slot()
     def swap(self) -> None:
@@ -108,9 +108,9 @@ class TwoModels(QWidget):
             self.changed.emit()
 
     def _write(self, pending: Sequence[str]) -> None:
-        for column, text in zip(self.columns, pending, strict=True):
+        for one, text in zip(self.columns, pending, strict=True):
             if text:
-                column.text.write(text)
+                one.text.write(text)
 
     def _show_event(self, event: Event) -> None:
         match event:
@@ -133,25 +133,18 @@ class TwoModels(QWidget):
             self._notes.append(note)
 
     def _mark(self) -> None:
-        first, second = (column.text.reply for column in self.columns)
+        first, second = (one.text.reply for one in self.columns)
         place = parting(first, second, whole=self._ended == len(self.columns))
-        for column in self.columns:
-            column.text.part_at(place)
+        for one in self.columns:
+            one.text.part_at(place)
         self.line.setText(
             " ".join([_parting_line(first, second, place, self._ended == 2), *self._notes]).strip()
         )
 
     def _lay_out(self) -> None:
-        columns = QHBoxLayout()
-        columns.setSpacing(TINY)
-        columns.addWidget(self.columns[0], stretch=1)
-        columns.addWidget(self.swap_button, alignment=Qt.AlignmentFlag.AlignTop)
-        columns.addWidget(self.columns[1], stretch=1)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(SMALL)
-        layout.addLayout(columns, stretch=1)
-        layout.addWidget(self.line)
+        first, second = self.columns
+        pair = row((first, 1), (self.swap_button, Qt.AlignmentFlag.AlignTop), (second, 1), spacing=TINY)
+        column((pair, 1), self.line, of=self)
 
 
 def _parting_line(first: str, second: str, place: int | None, ended: bool) -> str:

@@ -4,12 +4,13 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QHideEvent, QShowEvent
-from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QProgressBar, QWidget
 
 from app.tabs.chat.documents.seen_list import PassageList, PassageView
 from app.widgets.controls.small import named_button
 from app.widgets.label import Label
-from app.widgets.theme import SMALL, TINY, set_role
+from app.widgets.layout import STRETCH, boxed, column, row
+from app.widgets.theme import TINY
 from core.events.seen import SeenFound, SeenPlace, SeenProgress
 from core.terminal.seen_lines import base_note, summary
 from core.wording import file_size, percent
@@ -159,33 +160,33 @@ class SeenPanel(QWidget):
 
     def _make_widgets(self) -> None:
         self.summary = Label(objectName="seenSummary", wordWrap=True)
-        self.note = Label(objectName="seenNote", wordWrap=True)
-        set_role(self.note, "muted")
+        self.note = Label(objectName="seenNote", wordWrap=True, role="muted")
         self.share = _bar("seenShare", "Share of the reply that appears in the training text")
         self.share.setToolTip("How much of the reply appears word for word in the training text")
         self.share_words = Label(objectName="seenShareWords")
-        self.share_row = _row(self.share, self.share_words)
+        self.share_row = boxed(row((self.share, 1), self.share_words, spacing=TINY))
         self.progress = _bar("seenProgress", "The index over the training text")
         self.progress.setToolTip("How much of the index over the training text is built")
-        self.seconds = Label(objectName="seenSeconds")
-        set_role(self.seconds, "muted")
+        self.seconds = Label(objectName="seenSeconds", role="muted")
         self.stop_button = named_button(
             "Stop", "stopSeenButton", "stop", "Build no index now; nothing is left of what was begun"
         )
-        self.progress_row = _row(self.progress, self.seconds, self.stop_button)
+        self.progress_row = boxed(row((self.progress, 1), self.seconds, self.stop_button, spacing=TINY))
         self.build_button = named_button(
             "Build the index", "buildSeenButton", "play", "Build the index over the training text now"
         )
 
     def _lay_out(self) -> None:
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(SMALL)
-        for widget in (self.summary, self.share_row, self.progress_row, self.note):
-            layout.addWidget(widget)
-        layout.addWidget(self.build_button, alignment=Qt.AlignmentFlag.AlignLeft)
-        layout.addWidget(self.view, stretch=1)
-        layout.addStretch()
+        column(
+            self.summary,
+            self.share_row,
+            self.progress_row,
+            self.note,
+            (self.build_button, Qt.AlignmentFlag.AlignLeft),
+            (self.view, 1),
+            STRETCH,
+            of=self,
+        )
 
 
 def _bar(name: str, title: str) -> QProgressBar:
@@ -193,17 +194,6 @@ def _bar(name: str, title: str) -> QProgressBar:
     bar.setRange(0, WIDEST)
     bar.setAccessibleName(title)
     return bar
-
-
-def _row(bar: QProgressBar, *others: QWidget) -> QWidget:
-    box = QWidget()
-    row = QHBoxLayout(box)
-    row.setContentsMargins(0, 0, 0, 0)
-    row.setSpacing(TINY)
-    row.addWidget(bar, stretch=1)
-    for other in others:
-        row.addWidget(other)
-    return box
 
 
 def _merged(spans: Sequence[Span]) -> list[Span]:

@@ -39,8 +39,7 @@ class ConversationDelegate(QStyledItemDelegate):
 
     def createEditor(self, parent: QWidget, option: QStyleOptionViewItem, index: Index) -> QWidget:
         del option, index
-        editor = QLineEdit(parent, objectName="conversationTitleEdit")
-        editor.setMaxLength(LONGEST_TITLE)
+        editor = QLineEdit(parent, objectName="conversationTitleEdit", maxLength=LONGEST_TITLE)
         editor.setAccessibleName("Title of the conversation")
         editor.setToolTip("Enter keeps the title, Esc keeps the old one; an empty title is the first message")
         return editor

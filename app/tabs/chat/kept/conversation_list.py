@@ -8,13 +8,11 @@ from PySide6.QtCore import QEvent, QModelIndex, QPoint, QSize, QStandardPaths, Q
 from PySide6.QtGui import QAction, QKeyEvent, QKeySequence, QShowEvent
 from PySide6.QtWidgets import (
     QFileDialog,
-    QHBoxLayout,
     QLineEdit,
     QListView,
     QMenu,
     QStackedWidget,
     QToolButton,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -22,7 +20,8 @@ from app.tabs.chat.kept.conversation_delegate import ConversationDelegate
 from app.tabs.chat.kept.conversation_model import ConversationModel
 from app.widgets.icons import give_icon
 from app.widgets.label import Label
-from app.widgets.theme import MEDIUM, SMALL, set_role
+from app.widgets.layout import column, row
+from app.widgets.theme import MEDIUM
 from core.conversations.finding import Summary
 
 WIDTH_PX = 232
@@ -233,8 +232,7 @@ class ConversationList(QWidget):
         self.more_button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.more_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         give_icon(self.more_button, "more")
-        self.view = QListView(objectName="conversationView")
-        self.view.setAccessibleName("Conversations")
+        self.view = QListView(objectName="conversationView", accessibleName="Conversations")
         self.view.setModel(self.model)
         self._delegate = ConversationDelegate(self.view)
         self.view.setItemDelegate(self._delegate)
@@ -244,10 +242,9 @@ class ConversationList(QWidget):
         self.view.setVerticalScrollMode(QListView.ScrollMode.ScrollPerPixel)
         self.view.setResizeMode(QListView.ResizeMode.Adjust)
         self.view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
-        self.nothing = Label(NOTHING_YET, objectName="noConversations", wordWrap=True)
+        self.nothing = Label(NOTHING_YET, objectName="noConversations", wordWrap=True, role="muted")
         self.nothing.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignHCenter)
         self.nothing.setContentsMargins(MEDIUM, MEDIUM, MEDIUM, MEDIUM)
-        set_role(self.nothing, "muted")
 
     def _make_actions(self) -> None:
         self.rename = self._action("&Rename", "rename", "F2", "Give the conversation another title (F2)")
@@ -259,8 +256,7 @@ class ConversationList(QWidget):
         self.delete = self._action(
             "&Delete", "trash", "Del", "Delete the conversation (Del); Undo brings it back"
         )
-        self.menu = QMenu(self)
-        self.menu.setObjectName("conversationMenu")
+        self.menu = QMenu(self, objectName="conversationMenu")
         self.menu.addActions([self.rename, self.pin, self.delete])
         self.menu.addSeparator()
         self.menu.addActions([self.export, self.import_])
@@ -276,19 +272,11 @@ class ConversationList(QWidget):
         return action
 
     def _lay_out(self) -> None:
-        top = QHBoxLayout()
-        top.setSpacing(SMALL)
-        top.addWidget(self.search_box, stretch=1)
-        top.addWidget(self.more_button)
         self.pages = QStackedWidget()
         self.pages.addWidget(self.view)
         self.pages.addWidget(self.nothing)
         self.pages.setCurrentWidget(self.nothing)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(SMALL)
-        column.addLayout(top)
-        column.addWidget(self.pages, stretch=1)
+        column(row((self.search_box, 1), self.more_button), (self.pages, 1), of=self)
 
     def _connect(self) -> None:
         self.search_box.textChanged.connect(self.search_changed)

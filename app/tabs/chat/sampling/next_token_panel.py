@@ -6,7 +6,6 @@ from PySide6.QtWidgets import QWidget
 
 from app.widgets.label import Label
 from app.widgets.layout import column
-from app.widgets.theme import set_role
 from app.widgets.token_bars import TokenBar, TokenBars
 from app.widgets.token_text import probability, visible
 from core.tasks.chat.next_token import Candidates, NextCandidate
@@ -39,8 +38,7 @@ class NextTokenPanel(QWidget):
         self.status = Label(
             NOTHING, objectName="nextTokenStatus", wordWrap=True, alignment=Qt.AlignmentFlag.AlignTop
         )
-        self.legend = Label(LEGEND, wordWrap=True, toolTip=LEGEND_TIP)
-        set_role(self.legend, "muted")
+        self.legend = Label(LEGEND, wordWrap=True, toolTip=LEGEND_TIP, role="muted")
         self.list = TokenBars("candidateList", "The likeliest next tokens", of_all=False)
         self.list.setToolTip("Choose a token to go on with it (Enter)")
         self.list.chosen.connect(self._choose)

@@ -8,17 +8,16 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import (
     QComboBox,
     QFileDialog,
-    QHBoxLayout,
     QLineEdit,
     QMenu,
     QPushButton,
     QToolButton,
-    QVBoxLayout,
     QWidget,
 )
 
 from app.widgets.label import Label
-from app.widgets.theme import SMALL, TINY, set_role
+from app.widgets.layout import boxed, column, row
+from app.widgets.theme import TINY, set_role
 from core.config.sampling import SamplingConfig
 from core.errors.base import UserFacingError
 from core.runs.samplers import BUILT_IN, LONGEST_NAME, Sampler, Samplers
@@ -92,8 +91,7 @@ class SamplerBar(QWidget):
     # Building
 
     def _make_widgets(self) -> None:
-        self.box = QComboBox(objectName="samplerBox")
-        self.box.setAccessibleName("Named sampling settings")
+        self.box = QComboBox(objectName="samplerBox", accessibleName="Named sampling settings")
         self.box.setToolTip("Named sampling settings")
         self.box.setPlaceholderText("Custom")
         self.box.setMinimumContentsLength(8)
@@ -116,12 +114,10 @@ class SamplerBar(QWidget):
         self.cancel_button.setToolTip("Keep nothing under a name")
         self.cancel_button.clicked.connect(self._end_naming)
         set_role(self.cancel_button, "quiet")
-        self.problem = Label(objectName="samplerProblem", wordWrap=True, visible=False)
-        set_role(self.problem, "error")
+        self.problem = Label(objectName="samplerProblem", wordWrap=True, visible=False, role="error")
 
     def _make_menu(self) -> None:
-        menu = QMenu(self.menu_button)
-        menu.setToolTipsVisible(True)
+        menu = QMenu(self.menu_button, toolTipsVisible=True)
         self.save_action = self._action(
             menu, "Save as…", "Keep these settings under a name", self._begin_saving
         )
@@ -141,22 +137,9 @@ class SamplerBar(QWidget):
         return action
 
     def _lay_out(self) -> None:
-        self.naming = QWidget(visible=False)
-        choosing, naming = QHBoxLayout(), QHBoxLayout(self.naming)
-        for part in (choosing, naming):
-            part.setContentsMargins(0, 0, 0, 0)
-            part.setSpacing(TINY)
-        choosing.addWidget(self.box, stretch=1)
-        choosing.addWidget(self.menu_button)
-        naming.addWidget(self.name_edit, stretch=1)
-        naming.addWidget(self.save_button)
-        naming.addWidget(self.cancel_button)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(SMALL)
-        column.addLayout(choosing)
-        column.addWidget(self.naming)
-        column.addWidget(self.problem)
+        self.naming = boxed(row((self.name_edit, 1), self.save_button, self.cancel_button, spacing=TINY))
+        self.naming.hide()
+        column(row((self.box, 1), self.menu_button, spacing=TINY), self.naming, self.problem, of=self)
 
     # What the user does
 

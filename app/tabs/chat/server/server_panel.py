@@ -9,12 +9,10 @@ from PySide6.QtWidgets import (
     QAbstractItemView,
     QButtonGroup,
     QDialog,
-    QHBoxLayout,
     QHeaderView,
     QLineEdit,
     QPlainTextEdit,
     QTableView,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -25,7 +23,8 @@ from app.widgets.controls.checkpoint_choice import CheckpointChoice
 from app.widgets.controls.small import CountBox, named_button, toggle_button
 from app.widgets.icons import give_icon
 from app.widgets.label import Label
-from app.widgets.theme import LARGE, MEDIUM, SMALL, mono_font, set_role
+from app.widgets.layout import STRETCH, column, row
+from app.widgets.theme import LARGE, MEDIUM, mono_font, set_role
 from core.config.server import ServerConfig
 from core.events.serving import ServerStarted
 from core.runs.catalog import RunSummary
@@ -69,14 +68,12 @@ class ServerPanel(QDialog):
         )
         self.switch = named_button("", "serverSwitch", "play", "")
         self.state = Label(objectName="serverState")
-        self.address = QLineEdit(objectName="serverAddress", readOnly=True)
-        self.address.setAccessibleName("Address")
+        self.address = QLineEdit(objectName="serverAddress", readOnly=True, accessibleName="Address")
         self.address.setToolTip("What other programs call the base URL")
         self.copy_address = named_button("C&opy", "copyAddressButton", "copy", "Copy the address")
         self.table = RequestTable(self)
         self.view = _request_view(self.table)
-        self.summary = Label(objectName="serverSummary")
-        set_role(self.summary, "muted")
+        self.summary = Label(objectName="serverSummary", role="muted")
         self.kinds = _kind_buttons(self)
         self.example = _example_edit()
         self.copy_example = named_button("Cop&y the call", "copyExampleButton", "copy", "Copy this call")
@@ -220,42 +217,31 @@ class ServerPanel(QDialog):
         self.show_counts()
 
     def _lay_out(self) -> None:
-        about = Label(ABOUT, wordWrap=True)
-        set_role(about, "muted")
-        where = _row(
-            Label("&Port", buddy=self.port),
-            self.port,
-            Label("&Token", buddy=self.token),
-            self.token,
+        about = Label(ABOUT, wordWrap=True, role="muted")
+        where = row(
+            *(Label("&Port", buddy=self.port), self.port),
+            *(Label("&Token", buddy=self.token), (self.token, 1)),
             self.generate,
         )
-        where.setStretch(3, 1)
-        state = _row(self.state, self.address, self.copy_address, self.switch)
-        state.setStretch(1, 1)
-        title = Label("Requests")
-        set_role(title, "subtitle")
-        requests = _row(title, self.summary)
-        requests.addStretch()
-        call = Label("An example")
-        set_role(call, "subtitle")
-        kinds = _row(call, *self.kinds.buttons())
-        kinds.addStretch()
-        kinds.addWidget(self.copy_example)
+        state = row(self.state, (self.address, 1), self.copy_address, self.switch)
+        requests = row(Label("Requests", role="subtitle"), self.summary, STRETCH)
+        call = Label("An example", role="subtitle")
+        kinds = row(call, *self.kinds.buttons(), STRETCH, self.copy_example)
         page = QWidget(self)  # of its own, for a dialog hides its parts while it is being destroyed
-        outer = QVBoxLayout(self)
-        outer.setContentsMargins(0, 0, 0, 0)
-        outer.addWidget(page)
-        layout = QVBoxLayout(page)
-        layout.setContentsMargins(LARGE, LARGE, LARGE, LARGE)
-        layout.setSpacing(MEDIUM)
-        layout.addWidget(about)
-        layout.addWidget(self.model)
-        layout.addLayout(where)
-        layout.addLayout(state)
-        layout.addLayout(requests)
-        layout.addWidget(self.view, stretch=2)
-        layout.addLayout(kinds)
-        layout.addWidget(self.example, stretch=1)
+        column(page, of=self)
+        column(
+            about,
+            self.model,
+            where,
+            state,
+            requests,
+            (self.view, 2),
+            kinds,
+            (self.example, 1),
+            of=page,
+            margins=LARGE,
+            spacing=MEDIUM,
+        )
         self.stack = BannerStack(page, [self.banner], [self.view])
         self.banner.follow_in_tab_order(self.view)
         self.resize(*SIZE_PX)
@@ -271,17 +257,8 @@ class ServerPanel(QDialog):
         self.model.run_box.currentIndexChanged.connect(self._show_call)
 
 
-def _row(*widgets: QWidget) -> QHBoxLayout:
-    row = QHBoxLayout()
-    row.setSpacing(SMALL)
-    for widget in widgets:
-        row.addWidget(widget)
-    return row
-
-
 def _token_edit() -> QLineEdit:
-    edit = QLineEdit(objectName="serverToken", placeholderText="none is needed")
-    edit.setAccessibleName("Token")
+    edit = QLineEdit(objectName="serverToken", placeholderText="none is needed", accessibleName="Token")
     edit.setToolTip("What requests must bring as a bearer token (an API key); empty: none is needed")
     edit.setValidator(QRegularExpressionValidator("[!-~]*", edit))  # what can stand in a header
     return edit
@@ -300,8 +277,8 @@ def _request_view(table: RequestTable) -> QTableView:
     view.verticalHeader().hide()
     header = view.horizontalHeader()
     header.setHighlightSections(False)
-    for column, width in enumerate(COLUMNS_PX):
-        view.setColumnWidth(column, width)
+    for place, width in enumerate(COLUMNS_PX):
+        view.setColumnWidth(place, width)
     header.setSectionResizeMode(PROMPT, QHeaderView.ResizeMode.Stretch)
     return view
 

@@ -2,10 +2,11 @@
 
 from PySide6.QtCore import QEvent, Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLineEdit, QToolButton, QWidget
+from PySide6.QtWidgets import QFrame, QLineEdit, QToolButton, QWidget
 
 from app.widgets.icons import give_icon
 from app.widgets.label import Label
+from app.widgets.layout import row
 from app.widgets.theme import SMALL, TINY, set_role
 
 NOTHING = "Not found"
@@ -35,9 +36,7 @@ class FindBar(QFrame):
         self.field.setAccessibleName("Find")
         self.field.setToolTip("Words to find in what is in front (Ctrl+F); upper and lower case are alike")
         self.field.textChanged.connect(self.words_changed)
-        self.place = Label(objectName="findPlaceLabel")
-        self.place.setAccessibleName("Match")
-        set_role(self.place, "muted")
+        self.place = Label(objectName="findPlaceLabel", accessibleName="Match", role="muted")
         self.previous = _button("previousMatchButton", "chevron-up", "Previous match", "Shift+F3")
         self.next = _button("nextMatchButton", "chevron-down", "Next match", "F3")
         self.close_button = _button("closeFindButton", "close", "Close", "Esc")
@@ -60,15 +59,18 @@ class FindBar(QFrame):
         self.next.setEnabled(count > 0)
 
     def _lay_out(self) -> None:
-        row = QHBoxLayout(self)
-        row.setContentsMargins(SMALL, TINY, TINY, TINY)
-        row.setSpacing(TINY)
-        row.addWidget(self.field, stretch=1)
-        row.addSpacing(TINY)
-        row.addWidget(self.place)
-        row.addSpacing(TINY)
-        for button in (self.previous, self.next, self.close_button):
-            row.addWidget(button)
+        row(
+            (self.field, 1),
+            TINY,
+            self.place,
+            TINY,
+            self.previous,
+            self.next,
+            self.close_button,
+            of=self,
+            margins=(SMALL, TINY, TINY, TINY),
+            spacing=TINY,
+        )
 
     @Slot()
     def _step_on(self) -> None:
@@ -95,8 +97,7 @@ class FindBar(QFrame):
 
 
 def _button(name: str, picture: str, title: str, keys: str) -> QToolButton:
-    button = QToolButton(objectName=name, autoRaise=True, toolTip=f"{title} ({keys})")
-    button.setAccessibleName(title)
+    button = QToolButton(objectName=name, autoRaise=True, toolTip=f"{title} ({keys})", accessibleName=title)
     button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
     give_icon(button, picture)
     return button

@@ -3,11 +3,12 @@
 from dataclasses import dataclass
 
 from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu, QToolButton, QWidget
+from PySide6.QtWidgets import QFrame, QMenu, QToolButton, QWidget
 
 from app.tabs.chat.view.shown_message import ShownMessage
 from app.widgets.icons import give_icon
 from app.widgets.label import Label
+from app.widgets.layout import row
 from app.widgets.theme import TINY, set_role
 
 
@@ -45,18 +46,11 @@ class MessageActions(QFrame):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("messageActions")
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(0)
         self.previous = self._button(PREVIOUS, "Previous version (Alt+Left)", "chevron-left")
-        self.version = Label(objectName="versionLabel")
-        set_role(self.version, "muted")
+        self.version = Label(objectName="versionLabel", role="muted")
         self.next = self._button(NEXT, "Next version (Alt+Right)", "chevron-right")
-        for widget in (self.previous, self.version, self.next):
-            layout.addWidget(widget)
         self._buttons = {action: self._button(action.name, action.title, action.icon) for action in ACTIONS}
-        for button in self._buttons.values():
-            layout.addWidget(button)
+        row(self.previous, self.version, self.next, *self._buttons.values(), of=self, spacing=0)
         self.hide()
 
     def show_message(self, shown: ShownMessage, *, can_write: bool, why_not: str = "") -> None:

@@ -2,9 +2,10 @@
 
 from PySide6.QtCore import QEvent, Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent, QTextCursor
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QPlainTextEdit, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QPlainTextEdit, QPushButton, QWidget
 
 from app.widgets.controls.small import named_button
+from app.widgets.layout import STRETCH, column, row
 from app.widgets.theme import SMALL, set_role
 
 LOWEST_PX, HIGHEST_PX = 96, 320
@@ -38,15 +39,7 @@ class MessageEdit(QFrame):
         self.cancel_button = self._button("Cancel", "cancelEditButton", "close")
         self.cancel_button.clicked.connect(self.cancelled)
         self.text.textChanged.connect(self._show_what_is_possible)
-        row = QHBoxLayout()
-        row.addStretch(1)
-        row.addWidget(self.cancel_button)
-        row.addWidget(self.save_button)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(SMALL)
-        layout.addWidget(self.text, stretch=1)
-        layout.addLayout(row)
+        column((self.text, 1), row(STRETCH, self.cancel_button, self.save_button), of=self)
 
     def wanted_height(self) -> int:
         """For the text that it has."""

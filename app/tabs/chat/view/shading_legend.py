@@ -1,9 +1,10 @@
 """What the shades of a conversation's tokens mean, in a corner of it."""
 
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QWidget
 
 from app.tabs.chat.view.document_style import MOST_BITS, MOST_SHADE, SHADE_COLOURS, Shading
 from app.widgets.label import Label
+from app.widgets.layout import row
 from app.widgets.shade import ShadeLegend
 from app.widgets.theme import SMALL, TINY, set_role
 
@@ -20,11 +21,7 @@ class ShadingLegend(QFrame):
         set_role(self, "panel")
         self.title = Label()
         self.scale = ShadeLegend()
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(SMALL, TINY, SMALL, TINY)
-        layout.setSpacing(SMALL)
-        layout.addWidget(self.title)
-        layout.addWidget(self.scale)
+        row(self.title, self.scale, of=self, margins=(SMALL, TINY, SMALL, TINY))
         self.hide()
 
     def show_shading(self, shading: Shading) -> None:

@@ -33,11 +33,9 @@ class TokenPopup(QFrame):
         set_role(self, "card")
         self.is_pinned = False
         self._token: TokenDetails | None = None
-        self.title = Label(objectName="tokenTitle")
-        set_role(self.title, "subtitle")
+        self.title = Label(objectName="tokenTitle", role="subtitle")
         self.facts = Label(objectName="tokenFacts")
-        self.hint = Label(objectName="tokenHint", wordWrap=True)
-        set_role(self.hint, "muted")
+        self.hint = Label(objectName="tokenHint", wordWrap=True, role="muted")
         self.alternatives = TokenBars("alternativeList", "The likeliest tokens here", of_all=True)
         self.alternatives.chosen.connect(self.chosen)
         parts = self.title, self.facts, self.alternatives, self.hint

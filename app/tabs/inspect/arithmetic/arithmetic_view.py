@@ -1,11 +1,12 @@
 """The view "arithmetic": the formulas with the numbers put in, of the phrase or of a worked example."""
 
 from PySide6.QtCore import QEvent, QModelIndex, QStringListModel, Qt, Slot
-from PySide6.QtWidgets import QComboBox, QFrame, QHBoxLayout, QListView, QTextBrowser, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QFrame, QListView, QTextBrowser, QWidget
 
 from app.tabs.inspect.arithmetic.arithmetic_html import anchor, page
 from app.tabs.inspect.view import InspectView
 from app.widgets.label import Label
+from app.widgets.layout import STRETCH, column, row
 from app.widgets.theme import SMALL, TINY, colours, mono_font, set_role
 from core.inspection.arithmetic import arithmetic
 from core.inspection.cases import CASES
@@ -32,15 +33,13 @@ class ArithmeticView(InspectView):
         self._selection = Selection()
         self._shown: Arithmetic | None = None
         self._html = ""
-        self.cases = QComboBox(objectName="arithmeticCaseBox")
-        self.cases.setAccessibleName("What is computed")
+        self.cases = QComboBox(objectName="arithmeticCaseBox", accessibleName="What is computed")
         self.cases.setToolTip("Your phrase, or a worked example of the reference documents")
         self.cases.addItem(YOUR_PHRASE, "")
         self.cases.insertSeparator(1)
         for case in CASES:
             self.cases.addItem(f"{case.document}   {case.title}", case.name)
-        self.steps = QListView(objectName="arithmeticStepList")
-        self.steps.setAccessibleName("Steps")
+        self.steps = QListView(objectName="arithmeticStepList", accessibleName="Steps")
         self.steps.setFixedWidth(STEPS_WIDTH_PX)
         self.steps.setEditTriggers(QListView.EditTrigger.NoEditTriggers)
         self.steps.setModel(QStringListModel(self))
@@ -76,20 +75,12 @@ class ArithmeticView(InspectView):
             self._write()
 
     def _lay_out(self) -> None:
-        row = QHBoxLayout()
-        row.setSpacing(SMALL)
-        row.addWidget(Label("C&ompute", buddy=self.cases))
-        row.addWidget(self.cases)
-        row.addStretch()
-        middle = QHBoxLayout()
-        middle.setSpacing(SMALL)
-        middle.addWidget(self.steps)
-        middle.addWidget(self.browser, stretch=1)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(TINY)
-        layout.addLayout(row)
-        layout.addLayout(middle, stretch=1)
+        column(
+            row(Label("C&ompute", buddy=self.cases), self.cases, STRETCH),
+            (row(self.steps, (self.browser, 1)), 1),
+            of=self,
+            spacing=TINY,
+        )
 
     @Slot()
     def _show_from_start(self) -> None:

@@ -11,10 +11,8 @@ from PySide6.QtCore import QRect, QSignalBlocker, Qt, QTimer, Slot
 from PySide6.QtWidgets import (
     QButtonGroup,
     QComboBox,
-    QHBoxLayout,
     QScrollArea,
     QStackedWidget,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -25,9 +23,9 @@ from app.widgets.controls.elided_label import ElidedLabel
 from app.widgets.controls.small import scrolled, toggle_button
 from app.widgets.controls.splitter import Splitter
 from app.widgets.label import Label
+from app.widgets.layout import STRETCH, column, row
 from app.widgets.plots.colour_map import number
 from app.widgets.plots.heat_map import HeatMap
-from app.widgets.theme import SMALL, set_role
 from app.widgets.token_text import quoted, visible
 from core.inspection.attention import HeadSummary, Over, is_off, layer_weights_in_steps, summaries
 from core.inspection.changes import Head
@@ -68,8 +66,7 @@ class AttentionView(InspectView):
         self.about = Label(objectName="attentionHeadLabel", wordWrap=True)
         self.about.setMinimumHeight(2 * self.fontMetrics().lineSpacing())
         self.about.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        self.cell = ElidedLabel(objectName="attentionCellLabel")
-        set_role(self.cell, "muted")
+        self.cell = ElidedLabel(objectName="attentionCellLabel", role="muted")
         self._make_controls()
         self._lay_out()
         self._connect()
@@ -221,22 +218,17 @@ class AttentionView(InspectView):
         )
 
     def _lay_out(self) -> None:
-        controls = QHBoxLayout()
-        controls.setSpacing(SMALL)
-        for widget in (self.over_box, self.map_button, self.lines_button, self.one_scale):
-            controls.addWidget(widget)
-        controls.addStretch(1)
         self.pages = QStackedWidget()
         self.pages.addWidget(self.map)
         self.line_area = scrolled(self.lines)
         self.pages.addWidget(self.line_area)
         right = QWidget()
-        column = QVBoxLayout(right)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(SMALL)
-        column.addLayout(controls)
-        column.addWidget(self.pages, stretch=1)
-        column.addWidget(self.cell)
+        column(
+            row(self.over_box, self.map_button, self.lines_button, self.one_scale, STRETCH),
+            (self.pages, 1),
+            self.cell,
+            of=right,
+        )
         self.grid_area = QScrollArea(widgetResizable=True, frameShape=QScrollArea.Shape.NoFrame)
         self.grid_area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.grid_area.setWidget(self.grid)
@@ -244,11 +236,7 @@ class AttentionView(InspectView):
         split = Splitter("attentionSplitter", Qt.Orientation.Horizontal, parts, [300, 460])
         split.setStretchFactor(0, 2)
         split.setStretchFactor(1, 3)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(SMALL)
-        layout.addWidget(split, stretch=1)
-        layout.addWidget(self.about)
+        column((split, 1), self.about, of=self)
 
         stops = (
             self.grid,

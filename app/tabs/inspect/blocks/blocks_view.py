@@ -4,13 +4,14 @@ from dataclasses import replace
 from functools import partial
 
 from PySide6.QtCore import Signal, Slot
-from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QButtonGroup, QToolButton, QWidget
 
 from app.tabs.inspect.blocks.block_diagram import BlockDiagram, sentence
 from app.tabs.inspect.view import InspectView
 from app.widgets.controls.elided_label import ElidedLabel
 from app.widgets.label import Label, without_mnemonic
-from app.widgets.theme import SMALL, TINY, set_role
+from app.widgets.layout import STRETCH, column, row
+from app.widgets.theme import TINY, set_role
 from core.inspection.blocks import LEVELS, block_diagram, subject_of
 from core.inspection.diagram import Box, Level
 from core.inspection.inspected import Inspected
@@ -47,11 +48,10 @@ class BlocksView(InspectView):
             _zoom_button("+", "zoomInButton", "Larger (+, or the mouse wheel)"),
         )
         self.formula = ElidedLabel(objectName="blockFormulaLabel")
-        self.note = Label(objectName="blockNoteLabel", wordWrap=True)
+        self.note = Label(objectName="blockNoteLabel", wordWrap=True, role="muted")
         self.note.setFixedHeight(
             NOTE_LINES * self.fontMetrics().lineSpacing() + TINY
         )  # or the diagram would move
-        set_role(self.note, "muted")
         self._lay_out()
         self._connect()
 
@@ -117,21 +117,10 @@ class BlocksView(InspectView):
 
     def _lay_out(self) -> None:
         self._levels = QButtonGroup(self)
-        row = QHBoxLayout()
-        row.setSpacing(SMALL)
         for button in self.level_buttons.values():
             self._levels.addButton(button)
-            row.addWidget(button)
-        row.addStretch()
-        for zoom_button in self.zoom_buttons:
-            row.addWidget(zoom_button)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(TINY)
-        layout.addLayout(row)
-        layout.addWidget(self.formula)
-        layout.addWidget(self.diagram, stretch=1)
-        layout.addWidget(self.note)
+        controls = row(*self.level_buttons.values(), STRETCH, *self.zoom_buttons)
+        column(controls, self.formula, (self.diagram, 1), self.note, of=self, spacing=TINY)
 
     def _connect(self) -> None:
         smaller, fit, larger = self.zoom_buttons
@@ -143,6 +132,4 @@ class BlocksView(InspectView):
 
 
 def _zoom_button(text: str, name: str, tip: str) -> QToolButton:
-    button = QToolButton(objectName=name, text=text, toolTip=tip, autoRaise=True)
-    button.setAccessibleName(tip)
-    return button
+    return QToolButton(objectName=name, text=text, toolTip=tip, autoRaise=True, accessibleName=tip)

@@ -5,14 +5,15 @@ from functools import partial
 from itertools import pairwise
 
 from PySide6.QtCore import QEvent, QModelIndex, Slot
-from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLineEdit, QPushButton, QWidget
 
 from app.tabs.inspect.next_token.next_table import NextTokenChart
 from app.tabs.inspect.next_token.sampling_sliders import SamplingSliders
 from app.tabs.inspect.typed_text import TypedTextView
 from app.widgets.controls.elided_label import ElidedLabel
 from app.widgets.label import Label
-from app.widgets.theme import SMALL, set_role
+from app.widgets.layout import column, row
+from app.widgets.theme import set_role
 from app.widgets.token_text import probability, visible
 from core.config.sampling import SamplingConfig
 from core.inspection.inspected import Inspected
@@ -39,8 +40,7 @@ class NextTokenView(TypedTextView):
         self._ranked: Ranked | None = None
         self._run = ""
         self._looks_at_found = False  # the current row is that of the typed token, not one the user went to
-        self.title = Label(objectName="nextTokenTitle")
-        set_role(self.title, "subtitle")
+        self.title = Label(objectName="nextTokenTitle", role="subtitle")
         self.sliders = SamplingSliders()
         self.reset_button = QPushButton("As in the run", objectName="resetSamplingButton")
         self.reset_button.setToolTip("Set temperature and filters as the run's settings have them")
@@ -89,22 +89,15 @@ class NextTokenView(TypedTextView):
     def _lay_out(self) -> None:
         set_role(self.entropy, "muted")
         self.search.setFixedWidth(SEARCH_PX)
-        above = QHBoxLayout()
-        above.setSpacing(SMALL)
-        legend = ElidedLabel(LEGEND, toolTip=LEGEND_TIP)
-        set_role(legend, "muted")
-        above.addWidget(self.title)
-        above.addWidget(legend, stretch=1)
-        above.addWidget(self.search)
-        above.addWidget(self.reset_button)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(SMALL)
-        layout.addLayout(above)
-        layout.addWidget(self.sliders)
-        layout.addWidget(self.entropy)
-        layout.addWidget(self.found)
-        layout.addWidget(self.chart, stretch=1)
+        legend = ElidedLabel(LEGEND, toolTip=LEGEND_TIP, role="muted")
+        column(
+            row(self.title, (legend, 1), self.search, self.reset_button),
+            self.sliders,
+            self.entropy,
+            self.found,
+            (self.chart, 1),
+            of=self,
+        )
         for first, second in pairwise((self.search, self.reset_button, *self.sliders.stops(), self.chart)):
             QWidget.setTabOrder(first, second)
 

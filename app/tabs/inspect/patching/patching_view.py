@@ -4,11 +4,9 @@ from PySide6.QtCore import Signal, Slot
 from PySide6.QtGui import QStandardItemModel
 from PySide6.QtWidgets import (
     QComboBox,
-    QHBoxLayout,
     QLineEdit,
     QProgressBar,
     QStackedWidget,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -16,8 +14,9 @@ from app.tabs.inspect.phrase_edit import MOST_CHARACTERS
 from app.tabs.inspect.typed_text import TypedTextView
 from app.widgets.controls.small import named_button
 from app.widgets.label import Label
+from app.widgets.layout import column, row
 from app.widgets.plots.heat_map import HeatMap
-from app.widgets.theme import SMALL, set_role
+from app.widgets.theme import set_role
 from app.widgets.token_text import visible
 from core.inspection.changes import SubLayer
 from core.inspection.first_look import second_phrase
@@ -192,27 +191,17 @@ class PatchingView(TypedTextView):
     # Building
 
     def _lay_out(self) -> None:
-        line = QHBoxLayout()
-        line.setSpacing(SMALL)
-        line.addWidget(Label("&Second phrase", buddy=self.source_edit))
-        line.addWidget(self.source_edit, stretch=1)
-        line.addWidget(self.count_label)
         set_role(self.result_label, "muted")
-        below = QHBoxLayout()
-        below.setSpacing(SMALL)
-        below.addWidget(self.result_label, stretch=1)
-        for widget in (self.what_box, self.patch_button, self.cancel_button):
-            below.addWidget(widget)
         self._pages = QStackedWidget()
         self._pages.addWidget(QWidget())
         self._pages.addWidget(self.map)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(SMALL)
-        layout.addLayout(line)
-        layout.addLayout(below)
-        layout.addWidget(self.progress)
-        layout.addWidget(self._pages, stretch=1)
+        column(
+            row(Label("&Second phrase", buddy=self.source_edit), (self.source_edit, 1), self.count_label),
+            row((self.result_label, 1), self.what_box, self.patch_button, self.cancel_button),
+            self.progress,
+            (self._pages, 1),
+            of=self,
+        )
 
     def _connect(self) -> None:
         self.source_edit.textEdited.connect(self._note_edit)

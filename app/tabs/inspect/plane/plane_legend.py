@@ -2,7 +2,7 @@
 
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QLinearGradient, QPainter, QPaintEvent
-from PySide6.QtWidgets import QHBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from app.tabs.inspect.plane.plane_looks import (
     KIND_SHAPES,
@@ -13,6 +13,7 @@ from app.tabs.inspect.plane.plane_looks import (
 )
 from app.widgets.flow_layout import FlowLayout
 from app.widgets.label import Label
+from app.widgets.layout import row
 from app.widgets.theme import SMALL, TINY, set_role
 from core.inspection.plane import EmbeddingPlane
 from core.inspection.token_kinds import KINDS
@@ -61,13 +62,8 @@ class PlaneLegend(QWidget):
 class _Entry(QWidget):
     def __init__(self, swatch: QWidget, text: str) -> None:
         super().__init__()
-        self.label = Label(text)
-        set_role(self.label, "muted")
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(TINY)
-        layout.addWidget(swatch)
-        layout.addWidget(self.label)
+        self.label = Label(text, role="muted")
+        row(swatch, self.label, of=self, spacing=TINY)
 
 
 class _Swatch(QWidget):

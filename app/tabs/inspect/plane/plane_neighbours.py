@@ -5,14 +5,15 @@ from typing import Any, NamedTuple
 
 from PySide6.QtCore import QModelIndex, QObject, Qt, Signal, Slot
 from PySide6.QtGui import QColor, QGuiApplication, QKeyEvent
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QWidget
 
 from app.tabs.inspect.plane.plane_canvas import facts
 from app.widgets.controls.elided_label import ElidedLabel
 from app.widgets.controls.small import named_button
 from app.widgets.label import Label
+from app.widgets.layout import column
 from app.widgets.rows import Column, Rows
-from app.widgets.theme import SMALL, TINY, colours, mono_font, set_role
+from app.widgets.theme import colours, mono_font, set_role
 from app.widgets.token_text import visible
 from core.inspection.plane import EmbeddingPlane, Neighbours, Projection, TokenDistance
 from core.inspection.plane_report import neighbours_table
@@ -88,12 +89,9 @@ class NeighbourPanel(QWidget):
         self.setFixedWidth(WIDTH_PX)
         self._plane: EmbeddingPlane | None = None
         self._token_id = -1
-        self.title = ElidedLabel()
-        set_role(self.title, "subtitle")
-        self.facts = Label(wordWrap=True)
-        self.measured = Label(objectName="planeDistance", wordWrap=True)
-        for label in (self.facts, self.measured):
-            set_role(label, "muted")
+        self.title = ElidedLabel(role="subtitle")
+        self.facts = Label(wordWrap=True, role="muted")
+        self.measured = Label(objectName="planeDistance", wordWrap=True, role="muted")
         self.table = NeighbourTable(self)
         self.view = _NeighbourView(objectName="neighbourView")
         self.view.setModel(self.table)
@@ -104,12 +102,7 @@ class NeighbourPanel(QWidget):
         )
         set_role(self.copy_button, "quiet")
         self.copy_button.clicked.connect(self._copy)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(TINY)
-        for part in (self.title, self.facts, self.view, self.measured, self.copy_button):
-            layout.addWidget(part, stretch=int(part is self.view))
-        layout.setSpacing(SMALL)
+        column(self.title, self.facts, (self.view, 1), self.measured, self.copy_button, of=self)
         self.clear()
 
     def be_narrow(self, narrow: bool) -> None:
@@ -158,8 +151,8 @@ class NeighbourPanel(QWidget):
         header = self.view.horizontalHeader()
         header.setHighlightSections(False)
         header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
-        for column in (1, 2):
-            self.view.setColumnWidth(column, NUMBER_WIDTH_PX)
+        for number in (1, 2):
+            self.view.setColumnWidth(number, NUMBER_WIDTH_PX)
 
     @Slot(QModelIndex)
     def _choose(self, index: QModelIndex) -> None:

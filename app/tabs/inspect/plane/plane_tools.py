@@ -4,10 +4,11 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent, QStandardItemModel
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLineEdit, QPushButton, QWidget
+from PySide6.QtWidgets import QComboBox, QLineEdit, QPushButton, QWidget
 
 from app.widgets.label import Label
-from app.widgets.theme import SMALL, TINY, set_role
+from app.widgets.layout import STRETCH, row
+from app.widgets.theme import TINY, set_role
 from core.inspection.plane import METHOD_TITLES, Method
 from core.wording import counted, number
 
@@ -58,8 +59,7 @@ class PlaneTools(QWidget):
         self.search.setToolTip("Enter goes to the next match, Shift+Enter to the one before")
         self.search.setMinimumWidth(SEARCH_WIDTH_PX[0])
         self.search.setMaximumWidth(SEARCH_WIDTH_PX[1])
-        self.matches = Label(objectName="planeMatches")
-        set_role(self.matches, "muted")
+        self.matches = Label(objectName="planeMatches", role="muted")
         self.measure = _button(
             "Measure", "planeMeasureButton", "The next tokens picked are measured to (or: Shift and a click)"
         )
@@ -94,18 +94,19 @@ class PlaneTools(QWidget):
             self.matches.setText(counted(found, "match", "matches") if found else "no match")
 
     def _lay_out(self) -> None:
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(SMALL)
-        for part in (self.method, self.colouring):
-            layout.addWidget(part)
-        layout.addWidget(self.search, stretch=1)
-        layout.addWidget(self.matches)
-        layout.addStretch()
-        layout.addWidget(self.measure)
-        layout.addSpacing(TINY)
-        for button in (self.zoom_out, self.zoom_in, self.fit):
-            layout.addWidget(button)
+        row(
+            self.method,
+            self.colouring,
+            (self.search, 1),
+            self.matches,
+            STRETCH,
+            self.measure,
+            TINY,
+            self.zoom_out,
+            self.zoom_in,
+            self.fit,
+            of=self,
+        )
         for button in (self.zoom_out, self.zoom_in):
             button.setFixedWidth(ZOOM_WIDTH_PX)
 
@@ -155,8 +156,7 @@ class _SearchEdit(QLineEdit):
 
 
 def _button(text: str, name: str, tip: str) -> QPushButton:
-    button = QPushButton(text, objectName=name, toolTip=tip)
-    button.setAccessibleName(tip)
+    button = QPushButton(text, objectName=name, toolTip=tip, accessibleName=tip)
     button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
     set_role(button, "toggle")
     return button

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from PySide6.QtCore import QElapsedTimer, Signal, Slot
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QProgressBar, QPushButton, QWidget
 
 from app.tabs.inspect.plane.plane_canvas import ZOOM_STEP, PlaneCanvas
 from app.tabs.inspect.plane.plane_legend import PlaneLegend
@@ -15,7 +15,8 @@ from app.tabs.inspect.plane.plane_tools import PlaneTools
 from app.tabs.inspect.view import InspectView
 from app.widgets.controls.small import named_button
 from app.widgets.label import Label
-from app.widgets.theme import MEDIUM, SMALL, TINY, set_role
+from app.widgets.layout import column, row
+from app.widgets.theme import MEDIUM, TINY
 from app.widgets.token_text import invisible, visible
 from core.inspection.inspected import Inspected
 from core.inspection.plane import METHOD_TITLES, EmbeddingPlane, Method, Projection
@@ -63,8 +64,7 @@ class PlaneView(InspectView):
         self.canvas = PlaneCanvas()
         self.panel = NeighbourPanel()
         self.legend = PlaneLegend()
-        self.note = Label(objectName="planeNote", wordWrap=True)
-        set_role(self.note, "muted")
+        self.note = Label(objectName="planeNote", wordWrap=True, role="muted")
         self.progress = QProgressBar(objectName="planeProgress", textVisible=False, maximum=1000)
         self.progress.setAccessibleName("Progress of the layout")
         self.cancel_button: QPushButton = named_button(
@@ -300,25 +300,10 @@ class PlaneView(InspectView):
         super().resizeEvent(event)
 
     def _lay_out(self) -> None:
-        running = QHBoxLayout()
-        running.setSpacing(SMALL)
-        running.addWidget(self.progress, stretch=1)
-        running.addWidget(self.cancel_button)
-        left = QVBoxLayout()
-        left.setSpacing(TINY)
-        left.addWidget(self.canvas, stretch=1)
-        left.addLayout(running)
-        below = QHBoxLayout()
-        below.setSpacing(MEDIUM)
-        below.addLayout(left, stretch=1)
-        below.addWidget(self.panel)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(SMALL)
-        layout.addWidget(self.tools)
-        layout.addLayout(below, stretch=1)
-        layout.addWidget(self.legend)
-        layout.addWidget(self.note)
+        running = row((self.progress, 1), self.cancel_button)
+        left = column((self.canvas, 1), running, spacing=TINY)
+        middle = row((left, 1), self.panel, spacing=MEDIUM)
+        column(self.tools, (middle, 1), self.legend, self.note, of=self)
 
     def _connect(self) -> None:
         self.canvas.picked.connect(self.pick)

@@ -7,12 +7,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QSignalBlocker, Slot
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QWidget
 
 from app.tabs.inspect.view import InspectView
 from app.widgets.label import Label
+from app.widgets.layout import STRETCH, column, row
 from app.widgets.plots.heat_map import HeatMap
-from app.widgets.theme import SMALL, set_role
+from app.widgets.theme import set_role
 from app.widgets.token_text import visible
 from core.inspection.embedding import embedding_parts, embedding_sentence, embedding_vectors, rotary_angles
 from core.inspection.inspected import Inspected
@@ -113,18 +114,7 @@ class EmbeddingView(InspectView):
     def _lay_out(self) -> None:
         set_role(self.title, "subtitle")
         set_role(self.sentence, "muted")
-        above = QHBoxLayout()
-        above.setSpacing(SMALL)
-        above.addWidget(self.title)
-        above.addStretch()
-        above.addWidget(self.choice)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(SMALL)
-        layout.addWidget(self.sentence)
-        layout.addLayout(above)
-        layout.addWidget(self.strips)
-        layout.addWidget(self.picture, stretch=1)
+        column(self.sentence, row(self.title, STRETCH, self.choice), self.strips, (self.picture, 1), of=self)
 
     def _offer(self, pictures: tuple[Picture, ...]) -> None:
         """Offer what a model with such positions has; what was chosen stays where it is there too."""

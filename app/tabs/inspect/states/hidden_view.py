@@ -4,16 +4,16 @@ from dataclasses import replace
 
 import numpy as np
 from PySide6.QtCore import Qt, Slot
-from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QButtonGroup, QToolButton, QWidget
 
 from app.tabs.inspect.view import InspectView
 from app.widgets.controls.small import toggle_button
 from app.widgets.controls.splitter import Splitter
 from app.widgets.label import Label
+from app.widgets.layout import STRETCH, column, row
 from app.widgets.plots.colour_map import Floats, number
 from app.widgets.plots.heat_map import HeatMap
 from app.widgets.plots.step_lines import StepLines
-from app.widgets.theme import SMALL, set_role
 from app.widgets.token_text import quoted, visible
 from core.inspection.hidden import HiddenStates, cosines, cosines_with, hidden_states, missing, place_of
 from core.inspection.inspected import Inspected
@@ -46,8 +46,7 @@ class HiddenView(InspectView):
         self.map.describe = self._cell_in_words
         self.about = Label(objectName="hiddenLabel", wordWrap=True)
         self.about.setMinimumHeight(2 * self.fontMetrics().lineSpacing())
-        self.missing = Label(objectName="hiddenMissingLabel", wordWrap=True)
-        set_role(self.missing, "muted")
+        self.missing = Label(objectName="hiddenMissingLabel", wordWrap=True, role="muted")
         self._buttons: dict[str, QToolButton] = {}
         self._lay_out()
         self.lines.step_selected.connect(self._ask_for_place)
@@ -142,24 +141,14 @@ class HiddenView(InspectView):
     # Building
 
     def _lay_out(self) -> None:
-        controls = QHBoxLayout()
-        controls.setSpacing(SMALL)
         group = QButtonGroup(self)
         for name, (title, _, tip) in QUANTITIES.items():
             button = self._buttons[name] = toggle_button(title, f"hidden{name.capitalize()}Button", tip)
             group.addButton(button)
-            controls.addWidget(button)
-        controls.addStretch(1)
         self._buttons["norms"].setChecked(True)
         group.buttonClicked.connect(self._show)
         split = Splitter("hiddenSplitter", Qt.Orientation.Horizontal, [self.lines, self.map], [340, 420])
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(SMALL)
-        layout.addLayout(controls)
-        layout.addWidget(split, stretch=1)
-        layout.addWidget(self.about)
-        layout.addWidget(self.missing)
+        column(row(*self._buttons.values(), STRETCH), (split, 1), self.about, self.missing, of=self)
 
     # What the user does
 

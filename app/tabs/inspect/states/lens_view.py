@@ -3,12 +3,13 @@
 from dataclasses import replace
 
 from PySide6.QtCore import QEvent, QModelIndex, Qt, Slot
-from PySide6.QtWidgets import QCheckBox, QFrame, QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QCheckBox, QFrame, QWidget
 
 from app.tabs.inspect.states.lens_table import SHADE, LensTable
 from app.tabs.inspect.view import InspectView
 from app.widgets.controls.elided_label import ElidedLabel
 from app.widgets.label import Label
+from app.widgets.layout import STRETCH, column, row
 from app.widgets.shade import ShadeLegend
 from app.widgets.theme import LARGE, MEDIUM, SMALL, set_role
 from app.widgets.token_bars import TokenBar, TokenBars
@@ -43,12 +44,10 @@ class LensView(InspectView):
         )
         self.legend = ShadeLegend()
         self.legend.show_scale("0 %", "100 % probable", SHADE)
-        self.marks = ElidedLabel(MARKS, toolTip=MARKS)
-        set_role(self.marks, "muted")
+        self.marks = ElidedLabel(MARKS, toolTip=MARKS, role="muted")
         self.message = Label(NO_LENS, visible=False, objectName="lensMessage")
         self.table = LensTable()
-        self.cell_label = Label(objectName="lensCellLabel", wordWrap=True)
-        set_role(self.cell_label, "subtitle")
+        self.cell_label = Label(objectName="lensCellLabel", wordWrap=True, role="subtitle")
         self.bars = TokenBars("candidateBars", "The likeliest tokens of the selected cell", of_all=True)
         self.bars.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.bars.setSelectionMode(TokenBars.SelectionMode.NoSelection)
@@ -79,30 +78,16 @@ class LensView(InspectView):
             self.table.fit()
 
     def _lay_out(self) -> None:
-        above = QHBoxLayout()
-        above.setSpacing(LARGE)
-        above.addWidget(self.whole_layers)
-        above.addWidget(self.legend)
-        above.addWidget(self.marks, stretch=1)
         panel = QFrame()
         set_role(panel, "panel")
         panel.setFixedWidth(PANEL_PX)
-        inside = QVBoxLayout(panel)
-        inside.setContentsMargins(MEDIUM, SMALL, MEDIUM, SMALL)
-        inside.setSpacing(SMALL)
-        inside.addWidget(self.cell_label)
-        inside.addWidget(self.bars)
-        inside.addStretch()
-        below = QHBoxLayout()
-        below.setSpacing(SMALL)
-        below.addWidget(self.table, stretch=1)
-        below.addWidget(panel)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(SMALL)
-        layout.addLayout(above)
-        layout.addWidget(self.message)
-        layout.addLayout(below, stretch=1)
+        column(self.cell_label, self.bars, STRETCH, of=panel, margins=(MEDIUM, SMALL, MEDIUM, SMALL))
+        column(
+            row(self.whole_layers, self.legend, (self.marks, 1), spacing=LARGE),
+            self.message,
+            (row((self.table, 1), panel), 1),
+            of=self,
+        )
 
     def _show_grid(self) -> None:
         assert self._inspected is not None, "there are numbers to show"

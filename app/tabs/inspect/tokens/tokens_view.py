@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from PySide6.QtCore import Slot
-from PySide6.QtWidgets import QButtonGroup, QFrame, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QButtonGroup, QFrame, QPushButton, QWidget
 
 from app.tabs.inspect.tokens.scored_chips import PROBABILITY_COLOUR, SURPRISE_COLOUR, ScoredChips
 from app.tabs.inspect.view import InspectView
@@ -11,6 +11,7 @@ from app.widgets.controls.small import scrolled
 from app.widgets.fact import Fact
 from app.widgets.flow_layout import FlowLayout
 from app.widgets.label import Label
+from app.widgets.layout import STRETCH, column, row
 from app.widgets.shade import ShadeLegend
 from app.widgets.theme import LARGE, MEDIUM, SMALL, TINY, set_role
 from app.widgets.token_text import first_of, probability, visible
@@ -67,24 +68,12 @@ class TokensView(InspectView):
 
     def _lay_out(self) -> None:
         self._group = QButtonGroup(self)
-        shades = QWidget()
-        shown = QHBoxLayout(shades)
-        shown.setContentsMargins(0, 0, 0, 0)
-        shown.setSpacing(TINY)
-        for button in (self.surprise_button, self.probability_button):
+        buttons = self.surprise_button, self.probability_button
+        for button in buttons:
             self._group.addButton(button)
-            shown.addWidget(button)
-        shown.addSpacing(SMALL)
-        shown.addWidget(self.legend)
-        shown.addStretch()
+        shades = row(*buttons, SMALL, self.legend, STRETCH, spacing=TINY)
         self._area = scrolled(self.chips)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(SMALL)
-        layout.addWidget(self.summary)
-        layout.addWidget(shades)
-        layout.addWidget(self._area, stretch=1)
-        layout.addWidget(self._facts_card())
+        column(self.summary, shades, (self._area, 1), self._facts_card(), of=self)
 
     def _facts_card(self) -> QFrame:
         card = QFrame()
@@ -95,9 +84,7 @@ class TokensView(InspectView):
         flow = FlowLayout(inside, LARGE)
         for fact in self.facts.values():
             flow.addWidget(fact)
-        layout = QVBoxLayout(card)
-        layout.setContentsMargins(MEDIUM, SMALL, MEDIUM, SMALL)
-        layout.addWidget(inside)
+        column(inside, of=card, margins=(MEDIUM, SMALL, MEDIUM, SMALL))
         return card
 
     def _show_facts(self, inspected: Inspected, scores: TokenScores, place: int) -> None:
@@ -164,6 +151,4 @@ def _summary(inspected: Inspected, scores: TokenScores) -> str:
 
 
 def _toggle(text: str, name: str, tip: str) -> QPushButton:
-    button = QPushButton(text, objectName=name, checkable=True, toolTip=tip)
-    button.setAccessibleName(tip)
-    return button
+    return QPushButton(text, objectName=name, checkable=True, toolTip=tip, accessibleName=tip)

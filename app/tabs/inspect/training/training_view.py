@@ -1,11 +1,12 @@
 """The view "Through training": single quantities of the phrase as curves over the checkpoints of the run."""
 
 from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtWidgets import QComboBox, QGridLayout, QHBoxLayout, QProgressBar, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QGridLayout, QProgressBar, QVBoxLayout, QWidget
 
 from app.tabs.inspect.view import InspectView
 from app.widgets.controls.small import named_button
 from app.widgets.label import Label
+from app.widgets.layout import column, row
 from app.widgets.plots.plot import CurvePlot, link
 from app.widgets.theme import SMALL, set_role
 from core.inspection.inspected import Inspected
@@ -126,22 +127,17 @@ class TrainingView(InspectView):
             self.step_requested.emit(min((one.step for one in history), key=lambda step: abs(step - x)))
 
     def _lay_out(self) -> None:
-        line = QHBoxLayout()
-        line.setSpacing(SMALL)
         set_role(self.label, "muted")
-        line.addWidget(self.label, stretch=1)
-        for widget in (self.quantity_box, self.compute_button, self.cancel_button):
-            line.addWidget(widget)
         grid = QGridLayout()
         grid.setSpacing(SMALL)
         for number, plot in enumerate(self.plots.values()):
             grid.addWidget(plot, number // 2, number % 2)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(SMALL)
-        layout.addLayout(line)
-        layout.addWidget(self.progress)
-        layout.addLayout(grid, stretch=1)
+        column(
+            row((self.label, 1), self.quantity_box, self.compute_button, self.cancel_button),
+            self.progress,
+            (grid, 1),
+            of=self,
+        )
 
     def _connect(self) -> None:
         self.quantity_box.currentIndexChanged.connect(self._show_chosen)

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 import numpy as np
 from PySide6.QtCore import QEvent, Qt, QTimer, Signal, Slot
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from app.tabs.inspect.view import InspectView
 from app.tabs.inspect.what_if.divergence_chart import DivergenceChart
@@ -16,7 +16,8 @@ from app.tabs.inspect.what_if.switch_grid import SwitchGrid
 from app.widgets.controls.elided_label import ElidedLabel
 from app.widgets.controls.small import named_button, scrolled
 from app.widgets.label import Label
-from app.widgets.theme import LARGE, SMALL, TINY, colours, set_role
+from app.widgets.layout import STRETCH, column, row
+from app.widgets.theme import LARGE, TINY, colours, set_role
 from app.widgets.token_text import visible
 from core.inspection.changes import NO_CHANGES, Changes, Head, SubLayer
 from core.inspection.effect import are_alike, divergences, effect
@@ -59,8 +60,7 @@ class WhatIfView(InspectView):
         self.bars, self.chart = EffectBars(), DivergenceChart()
         self.reset_button = named_button("Rese&t", "resetButton", "undo", "Switch everything on again")
         self.off_label = Label(objectName="offLabel", wordWrap=True)
-        self.position_label = ElidedLabel(objectName="positionLabel")
-        set_role(self.position_label, "subtitle")
+        self.position_label = ElidedLabel(objectName="positionLabel", role="subtitle")
         self.effect_label = Label(objectName="effectLabel")
         self._swatches = (Label("■"), Label("■"))
         self._legend = QWidget()
@@ -210,50 +210,24 @@ class WhatIfView(InspectView):
     # Building
 
     def _lay_out(self) -> None:
-        switches = QVBoxLayout()
-        switches.setSpacing(SMALL)
-        top = QHBoxLayout()
-        top.addWidget(self.off_label, stretch=1)
-        top.addWidget(self.reset_button)
-        switches.addLayout(top)
+        top = row((self.off_label, 1), self.reset_button)
         parts = QWidget()
-        column = QVBoxLayout(parts)
-        column.setContentsMargins(0, 0, TINY, 0)
-        column.setSpacing(SMALL)
-        title = Label("Positions that later ones attend to")
-        set_role(title, "muted")
-        for widget in (self.grid, title, self.chips):
-            column.addWidget(widget)
-        column.addStretch(1)
+        title = Label("Positions that later ones attend to", role="muted")
+        column(self.grid, title, self.chips, STRETCH, of=parts, margins=(0, 0, TINY, 0))
         self._switches = scrolled(parts)
         self._switches.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAsNeeded)
-        switches.addWidget(self._switches, stretch=1)
-        numbers = QVBoxLayout()
-        numbers.setSpacing(SMALL)
-        numbers.addWidget(self.position_label)
-        numbers.addLayout(self._make_heading())
-        numbers.addWidget(self.bars, stretch=1)
-        below = Label("KL divergence after each position, in bits")
-        set_role(below, "muted")
-        numbers.addWidget(below)
-        numbers.addWidget(self.chart)
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(LARGE)
-        layout.addLayout(switches, stretch=1)
-        layout.addLayout(numbers, stretch=1)
+        below = Label("KL divergence after each position, in bits", role="muted")
+        row(
+            (column(top, (self._switches, 1)), 1),
+            (column(self.position_label, self._make_heading(), (self.bars, 1), below, self.chart), 1),
+            of=self,
+            spacing=LARGE,
+        )
 
     def _make_heading(self) -> QHBoxLayout:
-        legend = QHBoxLayout(self._legend)
-        legend.setContentsMargins(0, 0, 0, 0)
-        legend.setSpacing(TINY)
-        for swatch, title in zip(self._swatches, ("before", "after"), strict=True):
-            legend.addWidget(swatch)
-            legend.addWidget(Label(title))
-        heading = QHBoxLayout()
-        heading.addWidget(self.effect_label, stretch=1)
-        heading.addWidget(self._legend)
-        return heading
+        before, after = self._swatches
+        row(before, Label("before"), after, Label("after"), of=self._legend, spacing=TINY)
+        return row((self.effect_label, 1), self._legend)
 
     def _connect(self) -> None:
         self.grid.switched.connect(self._switch_part)
