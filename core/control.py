@@ -24,11 +24,17 @@ class StopToken:
         self._released = threading.Event()
         self._released.set()
         self._held_seconds = 0.0
+        self._leaving = False
 
     @property
     def asked(self) -> bool:
         """True once somebody asked for the end. It never becomes false again."""
         return self._event.is_set()
+
+    @property
+    def leaving(self) -> bool:
+        """True where the end was asked for because the program closes: what can go on later is left as it is."""
+        return self._leaving
 
     @property
     def held(self) -> bool:
@@ -52,8 +58,14 @@ class StopToken:
         if self.asked:
             raise StopRequested
 
-    def set(self) -> None:
-        """Ask the stream to end at its next safe point, held or not."""
+    def set(self, *, leaving: bool = False) -> None:
+        """Ask the stream to end at its next safe point, held or not.
+
+        Args:
+            leaving: The program closes. Without effect where the end was asked for already.
+        """
+        if not self.asked:
+            self._leaving = leaving
         self._event.set()
         self._released.set()
 

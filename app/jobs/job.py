@@ -138,10 +138,14 @@ class Job(QObject):
             self.paused_changed.emit(False)
 
     @Slot()
-    def stop(self) -> None:
-        """Ask the stream to finish, paused or not; it still ends in its own time, through `ended`."""
+    def stop(self, *, leaving: bool = False) -> None:
+        """Ask the stream to finish, paused or not; it still ends in its own time, through `ended`.
+
+        Args:
+            leaving: The window closes: what can go on later is left to.
+        """
         was_paused = self.paused
-        self._stop.set()  # a flag, not a slot: the busy thread serves no queued calls
+        self._stop.set(leaving=leaving)  # a flag, not a slot: the busy thread serves no queued calls
         if was_paused:
             self.paused_changed.emit(False)
         self._watch_stop()

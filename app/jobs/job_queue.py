@@ -50,7 +50,7 @@ class JobQueues(QObject):
         """
         job = self._queue(queue).start(open_stream, doing)
         if self._closing:
-            job.stop()
+            job.stop(leaving=True)
         return job
 
     def busy(self, queue: str) -> bool:
@@ -89,9 +89,13 @@ class JobQueues(QObject):
             queue.stop()
 
     def close_down(self) -> None:
-        """Ask all work to end, and what is still begun as well: `idle` comes soon, and for good."""
+        """Ask all work to end, and what is still begun as well: `idle` comes soon, and for good.
+
+        What was not asked to end before and can go on in another session is left to.
+        """
         self._closing = True
-        self.stop_all()
+        for queue in self._queues.values():
+            queue.stop(leaving=True)
 
     def wait_all(self, timeout_ms: int) -> bool:
         """Block until all work, what waits in a queue too, and every thread is gone, or the time is over.
@@ -169,9 +173,9 @@ class _JobQueue(QObject):
             self.busy_changed.emit(self._name, True)
         return job
 
-    def stop(self) -> None:
+    def stop(self, *, leaving: bool = False) -> None:
         for job in self._jobs:
-            job.stop()
+            job.stop(leaving=leaving)
 
     @Slot(bool)
     def _pass_on_paused(self, _paused: bool) -> None:

@@ -105,9 +105,9 @@ class Closing(QObject):
         self._begun = True
         self.begun.emit()
         self._queues.idle.connect(self.may_close)
+        self._queues.close_down()
         for controller in self._tabs.controllers:
             controller.stop()  # which says so in its tab
-        self._queues.close_down()
         if not self._queues.active():  # the work ended while the question stood
             self.may_close.emit()
 

@@ -4,6 +4,7 @@ import threading
 
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QPushButton
 
 from app.jobs import job as job_module
 from core.config.run import RunConfig
@@ -190,3 +191,31 @@ def test_asked_from_outside_the_standing_question_goes_away(qtbot, window):
 def test_asked_from_outside_an_idle_window_closes_at_once(window):
     window.stop_and_close()
     assert not window.isVisible()
+
+
+def test_an_import_that_closing_stopped_is_offered_at_the_next_start_and_goes_on(qtbot, workspace, tmp_path):
+    folder = tmp_path / "files"
+    folder.mkdir()
+    for number in range(4):
+        (folder / f"{number}.txt").write_text(f"Sheep number {number} walks.", encoding="utf-8")
+    first = NamedTabs(workspace)
+    first.show()
+    first.tabs.setCurrentWidget(first.corpus_tab)
+    first.corpus.add([folder])
+    qtbot.mouseClick(first.corpus_tab.strip.pause_button, Qt.MouseButton.LeftButton)
+    first.close()
+    qtbot.mouseClick(button(first, "Stop"), Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: not first.isVisible())
+    leave(qtbot, first)
+
+    second = NamedTabs(workspace)
+    second.show()
+    tab, offer = second.corpus_tab, second.corpus_tab.unfinished_offer
+    second.tabs.setCurrentWidget(tab)
+    qtbot.waitUntil(offer.isVisible)
+    go_on = next(one for one in offer.findChildren(QPushButton) if "4 files left" in one.text())
+    with qtbot.waitSignal(second.corpus.imported):
+        qtbot.mouseClick(go_on, Qt.MouseButton.LeftButton)
+    assert +tab.table.summary.states == {"done": 4}
+    assert not offer.isVisible()
+    leave(qtbot, second)

@@ -109,7 +109,7 @@ class CorpusController(TabController):
         options = self._tab.tools.options
         options.changed.connect(self._remember_options)
         self.library.begin()
-        self.library.start(partial(find_interrupted, self._workspace)).ended.connect(self._offer_to_go_on)
+        self._look_for_interrupted()
         languages = self._queues.start("library", list_languages)
         languages.ended.connect(options.show_languages)
         languages.failed.connect(self._report_missing_ocr)
@@ -189,8 +189,10 @@ class CorpusController(TabController):
             self._show_report()
 
     @Slot(object)
-    def _finish(self, finished: ImportFinished) -> None:
+    def _finish(self, finished: ImportFinished | None) -> None:
         self._end()
+        if finished is None:  # the window closes, and the next start offers to go on
+            return
         self._report.count(finished)
         self._show_report()
         self.imported.emit(finished)
@@ -221,6 +223,10 @@ class CorpusController(TabController):
     def _show_reported(self) -> None:
         self._tab.documents.show_last_import(self._report.paths)
 
+    @Slot()
+    def _look_for_interrupted(self) -> None:
+        self.library.start(partial(find_interrupted, self._workspace)).ended.connect(self._offer_to_go_on)
+
     @Slot(object)
     def _offer_to_go_on(self, found: Interrupted | None) -> None:
         if found is not None:
@@ -235,11 +241,13 @@ class CorpusController(TabController):
     def _go_on(self) -> None:
         password = self._tab.import_config().password
         self._tab.documents.end_last_import()
-        self._start(partial(self._tasks.go_on, self._workspace, password))
+        job = self._start(partial(self._tasks.go_on, self._workspace, password))
+        job.ended.connect(self._look_for_interrupted)  # several may have waited when the window closed
 
     @Slot()
     def _forget(self) -> None:
-        self.library.start(partial(forget_interrupted, self._workspace))
+        job = self.library.start(partial(forget_interrupted, self._workspace))
+        job.ended.connect(self._look_for_interrupted)
 
     @Slot(object)
     def _report_missing_ocr(self, error: Exception) -> None:

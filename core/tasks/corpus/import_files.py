@@ -11,7 +11,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from core.config.corpus import ImportConfig
-from core.control import StopToken
+from core.control import StopRequested, StopToken
 from core.corpus.duplicates import Digested
 from core.corpus.imports import Interrupted
 from core.corpus.library import Library
@@ -50,7 +50,7 @@ def import_files(
     The workspace's own files are left out, but for those of the sample corpus where they are named.
     Each file ends in exactly one `FileImported` and stands in the library by then, so whatever ends the program
     costs the files then being read only; `continue_import` goes on with the rest. When asked to stop, the files
-    that are left are "cancelled".
+    that are left are "cancelled"; where the program closes, they are left to `continue_import`.
 
     Args:
         paths: Files and folders; of a file inside an archive, the path that the ledger has for it. One that does
@@ -65,12 +65,13 @@ def import_files(
         OnlyOwnFilesError: There are no other files.
         WorkspaceError, DiskFullError, DamagedLibraryError: The library cannot be used.
         WorkspaceGoneError: It was deleted, moved or replaced meanwhile, and what was read is lost.
+        StopRequested: The program closes before the end.
     """
     workspace.prepare()
     files: list[FoundFile] = []
     left_out = own_files(workspace)
     for file in find_files(paths, left_out):
-        if stop.asked:
+        if stop.asked and not stop.leaving:
             break
         files.append(file)
     if left_out.was_met and not files and not stop.asked:
@@ -115,6 +116,7 @@ def continue_import(workspace: Workspace, password: str, stop: StopToken) -> Tas
         NothingInterruptedError: There is none.
         WorkspaceError, DiskFullError, DamagedLibraryError: The library cannot be used.
         WorkspaceGoneError: It was deleted, moved or replaced meanwhile, and what was read is lost.
+        StopRequested: The program closes before the end.
     """
     workspace.prepare()
     found = interrupted_import(workspace)
@@ -165,6 +167,8 @@ def _run(
     if not stop.asked:  # what a stop leaves undone here, the next search and the next import do
         yield from _index(library, stop)
         yield from _compare(library, stop)
+    if stop.leaving:
+        raise StopRequested
     library.end_import(import_id)
     library.refuse_lost(import_id)
     states = Counter(ended.values())

@@ -25,13 +25,14 @@ def make_sample(workspace: Workspace, config: ImportConfig, stop: StopToken) -> 
     Raises:
         DiskFullError: There is no room for a file; those written before it stay.
         WorkspaceError: The folder cannot be made or written to.
+        StopRequested: The program closes before the end.
     """
     from core.sample.files import sample_files  # here: the window imports this module, not Pillow and PDFium
 
     workspace.prepare()
     paths: list[Path] = []
     for name, content in sample_files():
-        if stop.asked:
+        if stop.asked and not stop.leaving:
             break  # the import below ends at once, and says so
         path = workspace.sample / name
         _write(path, content)

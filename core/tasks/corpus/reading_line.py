@@ -77,13 +77,14 @@ class ReadingLine:
         self._no_ocr: OcrUnavailableError | None = None
 
     def events(self, stop: StopToken) -> Iterator[Event]:
-        """Read until nothing is left, or until `stop` is set: then what is left is cancelled."""
+        """Read until nothing is left, or until `stop` is set: then what is left is cancelled, or left to another session."""
         while (self._waiting or self._in_hand) and not stop.asked:
             while self._pool.has_room and (self._waiting or self._pages) and not stop.asked:
                 yield from self._start_page() if self._is_turn_of_pages else self._start_file()
             for answer in self._pool.ended(POLL_SECONDS) if self._in_hand else ():
                 yield from self._take(answer)
-        yield from self._cancel()
+        if not stop.leaving:
+            yield from self._cancel()
 
     @property
     def _is_turn_of_pages(self) -> bool:

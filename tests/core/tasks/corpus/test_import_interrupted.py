@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from core.config.corpus import ImportConfig
-from core.control import StopToken
+from core.control import StopRequested, StopToken
 from core.corpus.library import Library
 from core.errors.system import WorkspaceError, WorkspaceGoneError
 from core.events.base import Notice
@@ -176,3 +176,34 @@ def test_an_import_of_nothing_but_the_workspace_s_own_files_fails(tmp_path, comm
         code, out, err = command("--workspace", workspace.root, "import", path)
         assert (code, out) == (1, "")
         assert err.startswith("error: The workspace's own files are not imported, and no others were given.")
+
+
+# A program that closes
+
+
+def test_what_closing_leaves_at_any_event_goes_on_to_the_same_rows_flags_and_search(tmp_path, folder):
+    whole = Workspace(tmp_path / "whole")
+    events = list(begin(folder, whole))
+    for length in range(len(events) - 1):
+        left, stop = Workspace(tmp_path / str(length)), StopToken()
+        if not length:
+            stop.set(leaving=True)
+        seen = []
+        with pytest.raises(StopRequested):
+            for event in begin(folder, left, stop):
+                seen.append(event)
+                if len(seen) == length:
+                    stop.set(leaving=True)
+        assert not any(isinstance(event, FileImported) and event.state == "cancelled" for event in seen)
+        assert interrupted_import(left) is not None
+        list(continue_import(left, "", StopToken()))
+        assert interrupted_import(left) is None
+        assert contents(left) == contents(whole), length
+
+
+def test_an_import_that_was_cancelled_before_the_program_closes_stays_cancelled(tmp_path, folder):
+    workspace, stop = Workspace(tmp_path / "workspace"), StopToken()
+    stop.set()
+    stop.set(leaving=True)
+    list(begin(folder, workspace, stop))
+    assert interrupted_import(workspace) is None
