@@ -18,10 +18,10 @@ QUEUE = "model"
 class ModelInUseError(UserFacingError):
     """Another model was asked for while one tab works with the open one."""
 
-    def __init__(self, user: str, work: str) -> None:
-        super().__init__(user, work)
-        self.message = f"The open model is in use: {user} is {work}."
-        self.remedy = "Stop that first, or wait until it has ended."
+    user: str
+    work: str
+    message = "The open model is in use: {user} is {work}."
+    remedy = "Stop that first, or wait until it has ended."
 
 
 class ModelSlot(QObject):

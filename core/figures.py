@@ -32,6 +32,15 @@ def blank_figure(width: float, height: float) -> Figure:
     return figure
 
 
+def new_page(width: float, height: float) -> tuple[Figure, Axes]:
+    """A picture that is filled by axes of which nothing is drawn; sizes in inches."""
+    figure = Figure(figsize=(width, height))
+    FigureCanvasAgg(figure)
+    axes = figure.add_axes((0, 0, 1, 1))
+    axes.axis("off")
+    return figure, axes
+
+
 def heat_map(
     title: str,
     values: ArrayLike,

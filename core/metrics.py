@@ -109,33 +109,19 @@ def cross_entropy(p: ArrayLike, q: ArrayLike) -> float:
         return float(0.0 - (true[possible] * np.log(supposed[possible])).sum())
 
 
-def kl_divergence(p: ArrayLike, q: ArrayLike) -> float:
-    """How much more it costs to code outcomes of `p` with a code made for `q` than with its own.
-
-    Args:
-        p: True probabilities, (V,).
-        q: Supposed probabilities, (V,).
-
-    Returns:
-        sum p ln(p / q) in nats, at least 0, and 0 only where p = q; infinity where q rules out what p allows.
-
-    Source:
-        Kullback and Leibler, "On Information and Sufficiency", 1951.
-    """
-    true, supposed = _distributions(p, q)
-    with np.errstate(divide="ignore"):
-        return float(kl_divergences(np.log(true), np.log(supposed)))
-
-
 def kl_divergences(log_p: ArrayLike, log_q: ArrayLike) -> Floats:
-    """`kl_divergence` of many pairs of distributions at once, from log-probabilities, of which none underflows.
+    """How much more it costs to code outcomes of distributions with codes made for others than with their own.
 
     Args:
-        log_p: Log-probabilities of the true distributions, (..., V); minus infinity for what never happens.
+        log_p: Log-probabilities of the true distributions, (..., V), of which none underflows; minus infinity for what
+            never happens.
         log_q: Log-probabilities of the supposed ones, (..., V).
 
     Returns:
-        (...) nats.
+        sum p ln(p / q) in nats, (...), at least 0, and 0 only where p = q; infinity where q rules out what p allows.
+
+    Source:
+        Kullback and Leibler, "On Information and Sufficiency", 1951.
     """
     true, supposed = _distributions(log_p, log_q)
     p = np.exp(true)  # (..., V)

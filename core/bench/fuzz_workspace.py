@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 
 from core.bench.damage import copy_for_a_look, damage_file
 from core.bench.tried_commands import COMMANDS, NEW, STORY, TALK, Answer, Command, make_finished_workspace
-from core.control import StopToken
+from core.control import Returning, StopToken
 from core.errors.base import UserFacingError
 from core.errors.bench import FuzzFailedError
 from core.events.base import Notice, Task
@@ -153,15 +153,10 @@ def _run_all(whole: Workspace, place: Path, stop: StopToken) -> dict[str, Comman
 
 
 def _outcome(command: Command, workspace: Workspace, stop: StopToken) -> CommandOutcome:
-    started, notices = time.monotonic(), set()
-    stream = command(workspace, stop)
+    started, events = time.monotonic(), Returning(command(workspace, stop))
     try:
-        while True:
-            event = next(stream)
-            if isinstance(event, Notice):
-                notices.add(event.text)
-    except StopIteration as end:
-        outcome = CommandOutcome(end.value, frozenset(notices))
+        notices = frozenset(event.text for event in events if isinstance(event, Notice))
+        outcome = CommandOutcome(events.result, notices)
     except UserFacingError as error:
         outcome = CommandOutcome(sentence=error.message or type(error).__name__)
     except Exception as error:  # the frame that looks for defects: it must learn of each

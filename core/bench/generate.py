@@ -48,7 +48,7 @@ def bench_generate(
     for name, config in (("greedy", greedy), ("sampled", sampled)):
         if stop.asked:
             return results
-        with peer_process(PeerDecoding, model, vocab_size, config, on) as peer:
+        with peer_process("generate:PeerDecoding", model, vocab_size, config, on) as peer:
             subjects: dict[str, Subject] = {f"{PEER_GENERATE}, {name}": peer}
             for weights, transformer in ours.items():
                 subjects[f"ours, {weights}, {name}"] = _our_decoding(transformer, config)
@@ -102,7 +102,7 @@ def _equal_tokens(
     device: str,
 ) -> Task[None]:
     """How many greedy tokens each has in common with the peer, up to the first that differs."""
-    with peer_process(PeerDecoding, model, vocab_size, greedy, device) as peer:
+    with peer_process("generate:PeerDecoding", model, vocab_size, greedy, device) as peer:
         expected: list[int] = peer.ask("tokens")
     for weights, transformer in ours.items():
         same = _common(_our_tokens(transformer, greedy), expected)

@@ -7,12 +7,10 @@ training counts as time, a vocabulary's too. Each works in a process of its own,
 
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 from core.bench.recipe import LearnedPoint, Recipe, split_text
 from core.bench.subjects import SubjectProcess, our_process, plain_process
@@ -67,10 +65,10 @@ def bench_learn(
         seed = config.training.seed
         learners = {
             PEER: stack.enter_context(
-                plain_process(_make, "NanoGPTLearner", content, folder, recipe, seed, eval_interval)
+                plain_process("learners:NanoGPTLearner", content, folder, recipe, seed, eval_interval)
             ),
             OURS: stack.enter_context(
-                our_process(_make, "OurLearner", content, folder, config, eval_interval)
+                our_process("learners:OurLearner", content, folder, config, eval_interval)
             ),
         }
         yield Notice(f"Ours computes in {learners[OURS].ask('plan')}.")
@@ -173,12 +171,6 @@ def _introduction(text: Path | None, content: str, config: RunConfig, recipe: Re
 def _units(config: RunConfig) -> str:
     tokenizer = config.tokenizer
     return "characters" if tokenizer.kind == "char" else f"BPE of {counted(tokenizer.vocab_size, 'token')}"
-
-
-def _make(kind: str, *arguments: Any) -> Any:
-    """In the new process: torch is loaded there, and only after the process was prepared."""
-    make: Callable[..., Any] = getattr(import_module("core.bench.learners"), kind)
-    return make(*arguments)
 
 
 def draw_learning(text: str, curves: Mapping[str, Sequence[LearnedPoint]]) -> bytes:

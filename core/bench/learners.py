@@ -33,7 +33,6 @@ from core.trainer.setup import lay_out_run
 from core.trainer.validation_batches import ValidationBatches
 from core.training.compute import cpu_threads
 from core.training.evaluation import evaluate
-from core.training.loop import train
 from core.wording import counted
 
 EVAL_WINDOWS = 64  # in one forward pass of an evaluation
@@ -141,15 +140,7 @@ class OurLearner(Learner):
         tokens, first = session.val_tokens, tokenizer.decode(session.val_tokens[:1].tolist())
         # of the targets: nothing comes before the first token, so it is none
         self._tokens_per_character = (len(tokens) - 1) / (len(split_text(text)[1]) - len(first))
-        self._steps = train(
-            session.train_state,
-            session.batch_at,
-            session.training,
-            session.plan,
-            session.progress,
-            StopToken(),
-            session.group,
-        )
+        self._steps = session.steps(StopToken())
 
     def plan(self) -> str:
         """How the passes are computed, and how long the held-out text is in tokens, in words."""

@@ -2,8 +2,9 @@
 
 import multiprocessing
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from importlib.util import find_spec
 from multiprocessing.connection import Connection
 from multiprocessing.synchronize import Event as Flag
@@ -61,7 +62,7 @@ class SubjectProcess:
 
 
 @contextmanager
-def peer_process(make: Callable[..., Subject], *arguments: Any) -> Iterator[SubjectProcess]:
+def peer_process(name: str, *arguments: Any) -> Iterator[SubjectProcess]:
     """A `plain_process` that needs transformers.
 
     Raises:
@@ -69,23 +70,28 @@ def peer_process(make: Callable[..., Subject], *arguments: Any) -> Iterator[Subj
     """
     if find_spec("transformers") is None:
         raise MissingPeerError("transformers")
-    with plain_process(make, *arguments) as process:
+    with plain_process(name, *arguments) as process:
         yield process
 
 
 @contextmanager
-def plain_process(make: Callable[..., Any], *arguments: Any) -> Iterator[SubjectProcess]:
-    """A subject that is made, and does its work, in a new process, with none of our settings for processes."""
+def plain_process(name: str, *arguments: Any) -> Iterator[SubjectProcess]:
+    """A subject that is made, and does its work, in a new process, with none of our settings for processes.
+
+    Args:
+        name: A class by its file in this room, such as "steps:OurSteps": only the new process imports it.
+        arguments: What it is made of.
+    """
     with _without_our_environment():
-        process, pipe = start_with_pipe(_serve, make, arguments, False)
+        process, pipe = start_with_pipe(_serve, name, arguments, False)
     with ended_at_last(process, pipe):
         yield _made(pipe)
 
 
 @contextmanager
-def our_process(make: Callable[..., Any], *arguments: Any) -> Iterator[SubjectProcess]:
-    """A subject that is made, and does its work, in a new process, prepared as that of the program is."""
-    process, pipe = start_with_pipe(_serve, make, arguments, True)
+def our_process(name: str, *arguments: Any) -> Iterator[SubjectProcess]:
+    """The same in a process that is prepared as that of the program is."""
+    process, pipe = start_with_pipe(_serve, name, arguments, True)
     with ended_at_last(process, pipe):
         yield _made(pipe)
 
@@ -146,12 +152,18 @@ def _without_our_environment() -> Iterator[None]:
             os.environ[SPIN] = SPINS_BEFORE_SLEEP
 
 
-def _serve(pipe: Connection, make: Callable[..., Any], arguments: tuple[Any, ...], is_ours: bool) -> None:
+def made(name: str, *arguments: Any) -> Any:
+    """The subject of that name, as `plain_process` has it, in this process."""
+    file, _, kind = name.partition(":")
+    return getattr(import_module(f"core.bench.{file}"), kind)(*arguments)
+
+
+def _serve(pipe: Connection, name: str, arguments: tuple[Any, ...], is_ours: bool) -> None:
     """Answer one question after the other."""
     if is_ours:
         keep_large_blocks()
         share_cores()
-    subject = make(*arguments)
+    subject = made(name, *arguments)  # which loads torch: only after the process was prepared
     pipe.send(None)
     while True:
         try:

@@ -5,9 +5,8 @@ Every subject works in a process of its own, one at a time; the peers' have none
 
 import statistics
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack
-from importlib import import_module
 from multiprocessing.synchronize import Event as Flag
 from pathlib import Path
 from typing import Any
@@ -79,7 +78,7 @@ def bench_train(
         for precision in formats:
             name = PRODUCTS[precision]
             subjects[name] = stack.enter_context(
-                peer_process(_make, "MatrixProducts", precision, PRODUCT_SIZE[on], on)
+                peer_process("steps:MatrixProducts", precision, PRODUCT_SIZE[on], on)
             )
         rates = run_rounds(subjects, rounds, stop)
         if rates is None:
@@ -113,27 +112,21 @@ def _start_trainers(
     stop: StopToken,
 ) -> dict[str, SubjectProcess]:
     """A process for each row, the peers' first; no further ones once `stop` was set."""
-    trainers = {PEER_TRAIN: stack.enter_context(peer_process(_make, "TransformersSteps", *shape, device))}
+    trainers = {PEER_TRAIN: stack.enter_context(peer_process("steps:TransformersSteps", *shape, device))}
     for precision in formats:
         if stop.asked:
             return trainers
         name, is_bfloat16 = NANOGPT[precision], precision == "bfloat16"
         trainers[name] = stack.enter_context(
-            peer_process(_make, "NanoGPTSteps", *shape, tokens, is_bfloat16, device)
+            peer_process("steps:NanoGPTSteps", *shape, tokens, is_bfloat16, device)
         )
     for name, settings in OURS.items():
         if stop.asked or settings.get("precision", "float32") not in formats:
             continue
         trainers[name] = stack.enter_context(
-            our_process(_make, "OurSteps", *shape, tokens, settings | {"device": device})
+            our_process("steps:OurSteps", *shape, tokens, settings | {"device": device})
         )
     return trainers
-
-
-def _make(kind: str, *arguments: Any) -> Subject:
-    """In the new process: torch is loaded there, and only after the process was prepared."""
-    make: Callable[..., Subject] = getattr(import_module("core.bench.steps"), kind)
-    return make(*arguments)
 
 
 def _write_tokens(path: Path, vocab_size: int) -> None:

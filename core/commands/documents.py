@@ -1,6 +1,6 @@
 """The commands on files and documents: import, list, search, take in and leave out."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -235,43 +235,40 @@ def tags(context: typer.Context) -> int:
 @app.command()
 def tag(context: typer.Context, name: TagName, ids: Ids) -> int:
     """Tag documents, so that a run can select them."""
-    with _library(context) as library:
-        library.change_tags({name: ids})
-    print_sentence(context, f"{_documents(ids)} tagged {name.strip()!r}.")
-    return 0
+    done = f"{_documents(ids)} tagged {name.strip()!r}."
+    return _change(context, lambda library: library.change_tags({name: ids}), done)
 
 
 @app.command()
 def untag(context: typer.Context, name: TagName, ids: Ids) -> int:
     """Remove a tag from documents."""
-    with _library(context) as library:
-        library.change_tags({}, {name: ids})
-    print_sentence(context, f"Tag {name.strip()!r} removed from {_documents(ids)}.")
-    return 0
+    done = f"Tag {name.strip()!r} removed from {_documents(ids)}."
+    return _change(context, lambda library: library.change_tags({}, {name: ids}), done)
 
 
 @app.command()
 def remove(context: typer.Context, ids: Ids) -> int:
     """Remove documents and their text from the library; the files themselves are kept."""
-    with _library(context) as library:
-        library.remove(ids)
-    print_sentence(context, f"{_documents(ids)} removed; `restore` brings them back for at least a day.")
-    return 0
+    done = f"{_documents(ids)} removed; `restore` brings them back for at least a day."
+    return _change(context, lambda library: library.remove(ids), done)
 
 
 @app.command()
 def restore(context: typer.Context, ids: Ids) -> int:
     """Restore removed documents."""
-    with _library(context) as library:
-        library.restore(ids)
-    print_sentence(context, f"{_documents(ids)} restored.")
-    return 0
+    return _change(context, lambda library: library.restore(ids), f"{_documents(ids)} restored.")
 
 
 def _set_included(context: typer.Context, ids: list[int], included: bool) -> int:
+    done = f"{_documents(ids)} {'included in' if included else 'excluded from'} the corpus."
+    return _change(context, lambda library: library.set_included(ids, included), done)
+
+
+def _change(context: typer.Context, change: Callable[[Library], object], done: str) -> int:
+    """Change the library, then say what was done."""
     with _library(context) as library:
-        library.set_included(ids, included)
-    print_sentence(context, f"{_documents(ids)} {'included in' if included else 'excluded from'} the corpus.")
+        change(library)
+    print_sentence(context, done)
     return 0
 
 

@@ -1,6 +1,6 @@
 """The command that looks inside a model: what it computes for a phrase, printed or saved."""
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from pathlib import Path
 from typing import Annotated
 
@@ -45,10 +45,7 @@ def part_name(value: str) -> str:
     Raises:
         typer.BadParameter: There is none of that name.
     """
-    part = value.replace("-", "_")
-    if part not in PART_TITLES:
-        raise typer.BadParameter(f"{value!r} is neither attention nor feed-forward")
-    return part
+    return _known(value, PART_TITLES, "is neither attention nor feed-forward")
 
 
 def source_part_name(value: str) -> str:
@@ -57,11 +54,16 @@ def source_part_name(value: str) -> str:
     Raises:
         typer.BadParameter: There is none of that name.
     """
-    part = value.replace("-", "_")
-    if part not in PATCH_TITLES:
-        names = ", ".join(name.replace("_", "-") for name in PATCH_TITLES)
-        raise typer.BadParameter(f"{value!r} is not one of {names}")
-    return part
+    names = ", ".join(name.replace("_", "-") for name in PATCH_TITLES)
+    return _known(value, PATCH_TITLES, f"is not one of {names}")
+
+
+def _known(value: str, titles: Container[str], otherwise: str) -> str:
+    """A name as the code writes it; `otherwise` says what is wrong with one that `titles` lacks."""
+    name = value.replace("-", "_")
+    if name not in titles:
+        raise typer.BadParameter(f"{value!r} {otherwise}")
+    return name
 
 
 @app.command()

@@ -8,7 +8,7 @@ import sqlite3
 import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from core.conversations.finding import Summary, list_summaries
 from core.conversations.message import Conversation, Message, new_id
@@ -23,7 +23,7 @@ from core.conversations.rows import (
 )
 from core.conversations.schema import MIGRATIONS, SCHEMA, SCHEMA_VERSION
 from core.conversations.trees import with_new_ids
-from core.disk.database import Database, Failures
+from core.disk.database import AMONG, Database, DatabaseFile, Failures
 from core.errors.base import (
     AmbiguousConversationError,
     DamagedConversationsError,
@@ -36,11 +36,10 @@ from core.wording import encodable
 KEPT_DAYS = 30  # until a deleted conversation is forgotten for good
 DAY_SECONDS = 24 * 60 * 60
 FAILURES = Failures("conversations", DamagedConversationsError, UnusableConversationsError)
-CHOSEN = "IN (SELECT value FROM json_each(?))"
 LONGEST_TITLE = 200
 
 
-class ConversationStore:
+class ConversationStore(DatabaseFile):
     """The conversations of a workspace, for the thread that opened it; several instances may be open at once.
 
     Args:
@@ -67,15 +66,6 @@ class ConversationStore:
         except BaseException:
             self.close()
             raise
-
-    def close(self) -> None:
-        self._database.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
 
     # Reading
 
@@ -208,7 +198,7 @@ class ConversationStore:
             [(number, *message_row(message)) for message in messages],
         )
         self._database.query(
-            f"INSERT INTO search (rowid, content) SELECT number, content FROM messages WHERE id {CHOSEN}",
+            f"INSERT INTO search (rowid, content) SELECT number, content FROM messages WHERE id {AMONG}",
             (json.dumps([message.id for message in messages]),),
         )
 
@@ -216,11 +206,11 @@ class ConversationStore:
         """Take conversations out of the index and the tables, inside a transaction."""
         self._database.query(
             "INSERT INTO search (search, rowid, content)"
-            f" SELECT 'delete', number, content FROM messages WHERE conversation {CHOSEN}",
+            f" SELECT 'delete', number, content FROM messages WHERE conversation {AMONG}",
             (numbers,),
         )
-        self._database.query(f"DELETE FROM messages WHERE conversation {CHOSEN}", (numbers,))
-        self._database.query(f"DELETE FROM conversations WHERE number {CHOSEN}", (numbers,))
+        self._database.query(f"DELETE FROM messages WHERE conversation {AMONG}", (numbers,))
+        self._database.query(f"DELETE FROM conversations WHERE number {AMONG}", (numbers,))
 
     def _message_ids(self, number: int) -> set[str]:
         found = self._database.query("SELECT id FROM messages WHERE conversation = ?", (number,))
@@ -228,7 +218,7 @@ class ConversationStore:
 
     def _is_taken(self, conversation: Conversation) -> bool:
         taken = self._database.query(
-            f"SELECT 1 FROM conversations WHERE id = ? UNION ALL SELECT 1 FROM messages WHERE id {CHOSEN}",
+            f"SELECT 1 FROM conversations WHERE id = ? UNION ALL SELECT 1 FROM messages WHERE id {AMONG}",
             (conversation.id, json.dumps(list(conversation.messages))),
         )
         return bool(taken)
@@ -243,7 +233,7 @@ class ConversationStore:
 
     def _set_deleted(self, conversation_ids: Sequence[str], since: float) -> None:
         self._database.query(
-            f"UPDATE conversations SET deleted = ? WHERE id {CHOSEN}",
+            f"UPDATE conversations SET deleted = ? WHERE id {AMONG}",
             (since, json.dumps(list(conversation_ids))),
         )
 

@@ -6,7 +6,7 @@ undone. Removed documents are in none of the answers.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Literal, Self
+from typing import Literal
 
 from core.config.corpus import CleaningConfig, CorpusConfig, ImportConfig, Split
 from core.control import StopToken
@@ -31,7 +31,7 @@ from core.corpus.rows import DocumentRow
 from core.corpus.schema import FAILURES, MIGRATIONS, SCHEMA, SCHEMA_VERSION
 from core.corpus.search_index import SearchHit
 from core.corpus.tags import TagCount
-from core.disk.database import Database
+from core.disk.database import Database, DatabaseFile
 from core.documents.document import PageConfidence
 from core.events.document_state import DocumentState
 from core.events.documents import QueuedFile
@@ -40,7 +40,7 @@ ALL_DOCUMENTS = CorpusConfig()
 NEAR = 0.8  # the share of common word sequences from which on a document nearly repeats another
 
 
-class Library:
+class Library(DatabaseFile):
     """The documents of a workspace, for the thread that opened it; several instances may be open at once.
 
     Args:
@@ -55,15 +55,6 @@ class Library:
 
     def __init__(self, path: Path, for_reading: bool = False) -> None:
         self._database = Database(path, FAILURES, SCHEMA, SCHEMA_VERSION, MIGRATIONS, for_reading)
-
-    def close(self) -> None:
-        self._database.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
 
     # The ledger
 

@@ -20,7 +20,7 @@ from core.control import StopToken
 from core.corpus.near_duplicates import SIGNATURE_BYTES, SIGNATURE_VALUES, similar_to
 from core.corpus.near_flags import count_flagged, find_near_duplicates, keep_flags
 from core.corpus.texts import HAS_TEXT, NOT_COMPARED
-from core.disk.database import Database
+from core.disk.database import AMONG, Database
 
 FEW = 50  # texts; to compare all takes no longer than to compare so many with all
 
@@ -59,7 +59,7 @@ def _touched(database: Database) -> list[int]:
 
 def _are_signed(database: Database, numbers: list[int]) -> bool:
     """False where an older version of the program, which signed no texts, kept one of them."""
-    chosen = "SELECT count(*) FROM signatures WHERE document IN (SELECT value FROM json_each(?))"
+    chosen = f"SELECT count(*) FROM signatures WHERE document {AMONG}"
     return bool(database.query(chosen, (dumps(numbers),))[0][0] == len(numbers))
 
 
@@ -173,7 +173,7 @@ class _Update:
         while unknown := [number for number in numbers if number > 0 and number not in self._texts]:
             found = self._database.query(
                 f"SELECT id, characters, path, {_LIVE}, fingerprint, near, similarity FROM documents"
-                " WHERE id IN (SELECT value FROM json_each(?))",
+                f" WHERE id {AMONG}",
                 (dumps(unknown),),
             )
             self._texts |= dict.fromkeys(unknown, _GONE)

@@ -11,21 +11,19 @@ from json import dumps
 from core.corpus.rows import refuse_unknown
 from core.corpus.search_index import forget_search, steps_of
 from core.corpus.texts import HAS_TEXT, become_duplicate, copies_of, drop_text, hand_on, mark_as_duplicate
-from core.disk.database import Database
-
-CHOSEN = "IN (SELECT value FROM json_each(?))"
+from core.disk.database import AMONG, Database
 
 
 def remove(database: Database, document_ids: Sequence[int]) -> tuple[int, ...]:
     chosen = dumps(list(document_ids))
     with database.transaction():
         refuse_unknown(database, document_ids)
-        database.query(f"UPDATE documents SET removed = ? WHERE id {CHOSEN}", (int(time.time()), chosen))
+        database.query(f"UPDATE documents SET removed = ? WHERE id {AMONG}", (int(time.time()), chosen))
         # What is left repeats a removed document: one of the copies has to hold the text now.
         pairs = database.query(
             "SELECT copy.repeats, copy.id FROM documents AS original"
             " JOIN documents AS copy ON copy.repeats = original.id"
-            f" WHERE original.id {CHOSEN} AND NOT copy.removed ORDER BY copy.import_id, copy.path",
+            f" WHERE original.id {AMONG} AND NOT copy.removed ORDER BY copy.import_id, copy.path",
             (chosen,),
         )
         heirs: dict[int, int] = {}
@@ -39,7 +37,7 @@ def remove(database: Database, document_ids: Sequence[int]) -> tuple[int, ...]:
 def restore(database: Database, document_ids: Sequence[int]) -> None:
     chosen = dumps(list(document_ids))
     with database.transaction():
-        database.query(f"UPDATE documents SET removed = 0 WHERE id {CHOSEN} AND removed", (chosen,))
+        database.query(f"UPDATE documents SET removed = 0 WHERE id {AMONG} AND removed", (chosen,))
         _promote_equals(database, chosen)
         _reassign_orphans(database, chosen)
 
@@ -68,8 +66,8 @@ def _promote_equals(database: Database, chosen: str) -> None:
     pairs = database.query(
         "SELECT back.id, other.id FROM documents AS back JOIN documents AS other"
         " ON other.fingerprint = back.fingerprint AND other.id != back.id"
-        f" WHERE back.id {CHOSEN} AND back.fingerprint != '' AND back.{HAS_TEXT}"
-        f" AND NOT other.removed AND other.{HAS_TEXT} ORDER BY other.id {CHOSEN}, other.path, back.path",
+        f" WHERE back.id {AMONG} AND back.fingerprint != '' AND back.{HAS_TEXT}"
+        f" AND NOT other.removed AND other.{HAS_TEXT} ORDER BY other.id {AMONG}, other.path, back.path",
         (chosen, chosen),
     )
     for back, other in pairs:
@@ -80,7 +78,7 @@ def _promote_equals(database: Database, chosen: str) -> None:
 def _reassign_orphans(database: Database, chosen: str) -> None:
     """What came back as a duplicate of something that is still removed takes its text over."""
     copies = database.query(
-        f"SELECT id FROM documents WHERE id {CHOSEN} AND repeats != 0 ORDER BY import_id, path", (chosen,)
+        f"SELECT id FROM documents WHERE id {AMONG} AND repeats != 0 ORDER BY import_id, path", (chosen,)
     )
     for (copy,) in copies:
         lost = database.query(

@@ -8,7 +8,7 @@ from typing import Any
 
 from core.config.tag import tag_key
 from core.corpus.texts import HAS_TEXT, OUTDATED
-from core.disk.database import Database
+from core.disk.database import AMONG, Database
 from core.documents.document import PageConfidence
 from core.errors.base import UnknownDocumentError
 from core.events.document_state import DocumentState
@@ -64,7 +64,7 @@ def list_rows(database: Database, after: int, most: int | None) -> list[Document
 
 def find_rows(database: Database, document_ids: Sequence[int]) -> list[DocumentRow]:
     chosen = dumps(list(document_ids))
-    return _rows(database, "documents.id IN (SELECT value FROM json_each(?)) ORDER BY documents.id", chosen)
+    return _rows(database, f"documents.id {AMONG} ORDER BY documents.id", chosen)
 
 
 def find_row(database: Database, document_id: int) -> DocumentRow:
@@ -105,7 +105,7 @@ def set_included(database: Database, document_ids: Sequence[int], included: bool
     with database.transaction():
         refuse_unknown(database, document_ids)
         database.query(
-            "UPDATE documents SET included = ? WHERE id IN (SELECT value FROM json_each(?))",
+            f"UPDATE documents SET included = ? WHERE id {AMONG}",
             (included, dumps(list(document_ids))),
         )
 

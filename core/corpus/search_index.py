@@ -21,7 +21,7 @@ from core.corpus.search import (
     terms_in,
 )
 from core.corpus.texts import HAS_TEXT
-from core.disk.database import Database
+from core.disk.database import AMONG, Database
 from core.errors.base import UnknownDocumentError
 from core.wording import encodable
 
@@ -98,12 +98,11 @@ def _index(database: Database, document_ids: list[int]) -> None:
     with database.transaction():
         # What another instance has indexed or changed meanwhile is not among those marked.
         marked = database.query(
-            f"UPDATE documents SET indexed = 1 WHERE id IN (SELECT value FROM json_each(?)) AND {TO_INDEX} RETURNING id",
+            f"UPDATE documents SET indexed = 1 WHERE id {AMONG} AND {TO_INDEX} RETURNING id",
             (chosen,),
         )
         database.query(
-            "INSERT INTO search (rowid, text) SELECT document, text FROM texts"
-            " WHERE document IN (SELECT value FROM json_each(?))",
+            f"INSERT INTO search (rowid, text) SELECT document, text FROM texts WHERE document {AMONG}",
             (dumps([document_id for (document_id,) in marked]),),
         )
 
@@ -138,7 +137,7 @@ def _match_unindexed(database: Database, wanted: str) -> list[int]:
         try:
             database.query(
                 "INSERT INTO unindexed (rowid, text) SELECT document, text FROM texts"
-                " WHERE document IN (SELECT value FROM json_each(?))",
+                f" WHERE document {AMONG}",
                 (dumps(step),),
             )
             matches = database.query("SELECT rowid FROM unindexed WHERE unindexed MATCH ?", (wanted,))

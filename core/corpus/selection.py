@@ -14,7 +14,7 @@ from core.corpus.condition import Condition, both
 from core.corpus.search_index import matching_texts, search_problem
 from core.corpus.tags import KEYS, keys_of, unknown_tags
 from core.corpus.texts import HAS_TEXT
-from core.disk.database import Database
+from core.disk.database import AMONG, Database
 from core.documents.kinds import KINDS
 from core.errors.base import BadSearchError, UnknownKindError, UnknownTagError
 from core.wording import listed
@@ -82,7 +82,7 @@ def _passes(config: CorpusConfig) -> Condition:
         tuple(value for folder in folders for value in folder.values),
     )
     if config.kinds:
-        kinds = Condition("kind IN (SELECT value FROM json_each(?))", (dumps(config.kinds),))
+        kinds = Condition(f"kind {AMONG}", (dumps(config.kinds),))
         condition = both(condition, kinds)
     if config.tags:
         condition = both(condition, Condition(TAGGED, (keys_of(config.tags),)))

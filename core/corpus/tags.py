@@ -6,10 +6,10 @@ from json import dumps
 
 from core.config.tag import tag_key, tag_name
 from core.corpus.rows import refuse_unknown
-from core.disk.database import Database
+from core.disk.database import AMONG, Database
 from core.errors.base import BadTagError, UnknownTagError
 
-KEYS = "key IN (SELECT value FROM json_each(?))"
+KEYS = f"key {AMONG}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ def change_tags(
         for name, documents in removed.items():
             _refuse_unknown_tag(database, name)
             database.query(
-                "DELETE FROM tags WHERE key = ? AND document IN (SELECT value FROM json_each(?))",
+                f"DELETE FROM tags WHERE key = ? AND document {AMONG}",
                 (tag_key(name), dumps(list(documents))),
             )
         for name, documents in added.items():

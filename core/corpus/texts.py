@@ -7,7 +7,7 @@ index forgets a text only when it is given the old one.
 from collections.abc import Sequence
 from json import dumps
 
-from core.disk.database import Database
+from core.disk.database import AMONG, Database
 from core.documents.document import NO_OCR
 from core.events.document_state import WITH_TEXT, DocumentState, states_in_sql
 
@@ -142,6 +142,6 @@ def release(database: Database, document_id: int, sha256: str = "", fingerprint:
 
 def _repeat(database: Database, copies: Sequence[int], original: int) -> None:
     database.query(
-        "UPDATE documents SET repeats = ? WHERE id IN (SELECT value FROM json_each(?))",
+        f"UPDATE documents SET repeats = ? WHERE id {AMONG}",
         (original, dumps(copies)),
     )

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from core.errors.base import UserFacingError
 from core.errors.system import (
@@ -35,6 +35,7 @@ REFUSALS = {
 }
 UNWRITABLE = (ReadOnlyWorkspaceError, DiskFullError)
 PROBE_BYTES = 128 * 1024  # more than SQLite asks for at once
+AMONG = "IN (SELECT value FROM json_each(?))"  # of many values, given as the text of a JSON array
 IN_MEMORY, URI = ":memory:", "file:"
 
 
@@ -286,3 +287,18 @@ class Database:
             return refusal
         number = REFUSALS[code]
         return OSError(number, os.strerror(number))
+
+
+class DatabaseFile:
+    """What a file of the workspace holds, for the thread that opened it; closed at the end of a `with` block."""
+
+    _database: Database
+
+    def close(self) -> None:
+        self._database.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()

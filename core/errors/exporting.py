@@ -37,27 +37,24 @@ class NotExportableError(UserFacingError):
 class TargetExistsError(UserFacingError):
     """A place where something stands already."""
 
-    def __init__(self, path: Path) -> None:
-        super().__init__(path)
-        self.message = f"{path} exists already, and nothing in it was changed."
-        self.remedy = "Choose another place with --out, or replace an earlier export with --force."
+    path: Path
+    message = "{path} exists already, and nothing in it was changed."
+    remedy = "Choose another place with --out, or replace an earlier export with --force."
 
 
 class NoEarlierExportError(UserFacingError):
     """A place that is to be replaced and holds something other than an export."""
 
-    def __init__(self, path: Path, reason: str) -> None:
-        super().__init__(path, reason)
-        self.message = f"{path} is not replaced: {reason}."
-        self.remedy = "Choose another place with --out, or move it away."
+    path: Path
+    reason: str
+    message = "{path} is not replaced: {reason}."
+    remedy = "Choose another place with --out, or move it away."
 
 
 class UnfaithfulExportError(UserFacingError):
     """An export that does not compute what the model does when it is loaded back."""
 
-    def __init__(self, format: str, reason: str) -> None:
-        super().__init__(format, reason)
-        self.message = (
-            f"The {format} was not kept, because it differs from the model when loaded back: {reason}."
-        )
-        self.remedy = "Report this, with the run's settings: Help > Report a problem."
+    format: str
+    reason: str
+    message = "The {format} was not kept, because it differs from the model when loaded back: {reason}."
+    remedy = "Report this, with the run's settings: Help > Report a problem."

@@ -1,10 +1,9 @@
 """The arithmetic as a page for a file."""
 
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from core.figures import escaped
+from core.figures import escaped, new_page
 from core.inspection.steps import Arithmetic, text_lines
 
 LINE, WIDTH, LEFT = 0.19, 11.0, 0.3  # in inches
@@ -18,12 +17,9 @@ def drawn_steps(shown: Arithmetic) -> Figure:
     n_lines = 4 + sum(3 + len(body) for body in bodies)
     longest = max((len(line) for body in bodies for line in body), default=0)
     width, height = max(WIDTH, 2 * LEFT + CHARACTER * (longest + 6)), n_lines * LINE
-    figure = Figure(figsize=(width, height))
-    FigureCanvasAgg(figure)
-    axes = figure.add_axes((0, 0, 1, 1))
+    figure, axes = new_page(width, height)
     axes.set_xlim(0, width)
     axes.set_ylim(height, 0)
-    axes.axis("off")
     _write(axes, 1, shown.title, size=12, weight="bold")
     _write(axes, 2.2, shown.about, colour=MUTED)
     line = 4.0

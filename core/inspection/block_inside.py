@@ -1,7 +1,7 @@
 """The inner level of the block diagram: every operation of one block, beside its residual path."""
 
 from core.config.model import ModelConfig
-from core.inspection.block_levels import NORMS, STEP, DrawnModel, small_norm
+from core.inspection.block_levels import NORMS, SHORT_NORMS, STEP, DrawnModel, small_norm
 from core.inspection.costs import Cost, attention_costs, feed_forward_costs
 from core.inspection.diagram import GAP, HEIGHT, Box, Diagram, Operation, Point, Sheet
 
@@ -43,7 +43,8 @@ class _Lanes:
                 view=view, layer=self.layer)
         )  # fmt: skip
 
-    def norm(self, key: str, x: float, y: float, symbol: str) -> Box:
+    def norm(self, key: str, x: float, y: float, of: str) -> Box:
+        symbol = f"{SHORT_NORMS[self.model.norm_type]}({of})"
         formula = "(x − μ) / √(σ² + ε) · γ + β" if self.model.norm_type == "layer_norm" else "x / rms(x) · γ"
         return self.box(key, NORMS[self.model.norm_type], "norm", x, y, symbol=symbol, view="arithmetic",
                         lines=(f"ε = {self.model.norm_epsilon:g}",), help=f"{formula}, for each position.")  # fmt: skip
@@ -65,7 +66,7 @@ def draw_block(subject: DrawnModel, layer: int) -> Diagram:
 
 def block_formula(model: ModelConfig) -> str:
     """The block's transfer function, as the documents write it."""
-    norm = "LN" if model.norm_type == "layer_norm" else "RMS"
+    norm = SHORT_NORMS[model.norm_type]
     match model.norm, model.feed_forward:
         case "pre", True:
             return f"G_block(X) = X + G_attn({norm}(X)) + G_ffn({norm}(X + G_attn({norm}(X))))"
@@ -132,8 +133,7 @@ def _projections(lanes: _Lanes, start: Point) -> tuple[Point, Point, Box]:
     sheet, bias = lanes.sheet, " + b" if lanes.model.attention_bias else ""
     norm = None
     if lanes.model.norm == "pre":
-        name = "LN(X)" if lanes.model.norm_type == "layer_norm" else "RMS(X)"
-        norm = lanes.norm("norm_1", column(0), KEY_Y, name)
+        norm = lanes.norm("norm_1", column(0), KEY_Y, "X")
     boxes = {}
     for key, title, letter, y, help_text in (
         ("query", "Queries", "Q", QUERY_Y, "What is compared with the keys of all positions up to this one."),
@@ -199,8 +199,7 @@ def _feed_forward(lanes: _Lanes, before: Point) -> Point:
     tap = Point(0, middle + HEIGHT / 2)
     begin = tap
     if lanes.model.norm == "pre":
-        name = "LN" if lanes.model.norm_type == "layer_norm" else "RMS"
-        norm = lanes.norm("norm_2", column(0), middle, f"{name}(X₁)")
+        norm = lanes.norm("norm_2", column(0), middle, "X₁")
         lanes.sheet.connect(tap, norm.left)
         begin = norm.right
     down = (_gated if gated else _plain)(lanes, begin, top)

@@ -3,12 +3,11 @@
 from typing import Any
 
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.patches import Circle, FancyArrowPatch, FancyBboxPatch, Patch
 from matplotlib.path import Path
 
-from core.figures import escaped
+from core.figures import escaped, new_page
 from core.inspection.diagram import OPERATIONS, Arrow, Box, Diagram
 from core.inspection.diagram_colours import LIGHT
 
@@ -24,13 +23,10 @@ def drawn(diagram: Diagram) -> Figure:
     """The diagram on a white ground, with its formula and the meaning of its colours."""
     foot = FOOT + NOTE * len(diagram.notes)
     width, height = max(diagram.width, NARROWEST), diagram.height + HEAD + foot
-    figure = Figure(figsize=(width / UNITS_PER_INCH, height / UNITS_PER_INCH))
-    FigureCanvasAgg(figure)
-    axes = figure.add_axes((0, 0, 1, 1))
+    figure, axes = new_page(width / UNITS_PER_INCH, height / UNITS_PER_INCH)
     left = (width - diagram.width) / 2
     axes.set_xlim(-left, width - left)
     axes.set_ylim(diagram.height + foot, -HEAD)
-    axes.axis("off")
     for box in (box for box in diagram.boxes if box.shape == "panel"):
         _draw_panel(axes, box)
     for arrow in diagram.arrows:

@@ -14,12 +14,9 @@ _PLACE = re.compile(
 class UnknownPartError(UsageError):
     """A part that cannot be read."""
 
-    def __init__(self, text: str) -> None:
-        super().__init__(text)
-        self.message = f"{text!r} names nothing that can be switched off."
-        self.remedy = (
-            "Write for example: layer 2 head 1; layer 3 attention; layer 4 feed-forward; position 5."
-        )
+    text: str
+    message = "{text!r} names nothing that can be switched off."
+    remedy = "Write for example: layer 2 head 1; layer 3 attention; layer 4 feed-forward; position 5."
 
 
 def parse_changes(text: str) -> Changes:

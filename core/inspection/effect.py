@@ -58,9 +58,6 @@ def divergences(before: Capture, after: Capture, positions: Sequence[int] | None
 
     Raises:
         ValueError: They are not of one phrase and one vocabulary.
-
-    Source:
-        Kullback and Leibler, "On Information and Sufficiency", 1951.
     """
     _check_alike(before, after)
     chosen = range(before.n_positions) if positions is None else positions

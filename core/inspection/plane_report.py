@@ -40,10 +40,8 @@ HELP = (
 class PlaneMissingError(UserFacingError):
     """The plane was asked for before a model's embeddings were laid out."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.message = "The embedding plane is not computed yet."
-        self.remedy = "Open its view and wait until the points are shown."
+    message = "The embedding plane is not computed yet."
+    remedy = "Open its view and wait until the points are shown."
 
 
 def missing_table(inspected: Inspected, selection: Selection) -> Table:

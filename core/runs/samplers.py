@@ -36,10 +36,10 @@ LARGEST_BYTES = 100_000  # of a file that is read
 class BadSamplerError(UserFacingError):
     """A file that holds no sampling settings, or a name that cannot be one."""
 
-    def __init__(self, what: str, reason: str, remedy: str) -> None:
-        super().__init__(what, reason, remedy)
-        self.message = f"{what} {reason}."
-        self.remedy = remedy
+    what: str
+    reason: str
+    remedy: str
+    message = "{what} {reason}."
 
 
 @dataclass(frozen=True, slots=True)

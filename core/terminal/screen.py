@@ -16,7 +16,7 @@ from rich.progress import Progress as Bars
 from rich.table import Table
 from rich.text import Text
 
-from core.control import StopToken
+from core.control import Returning, StopToken
 from core.errors.base import UserFacingError
 from core.events.base import Event, Progress, Task
 from core.events.comparison import CheckpointReplied, SideEnded
@@ -71,13 +71,10 @@ def follow(open_stream: OpenStream[Result], as_json: bool) -> tuple[Result, bool
     stop = StopToken()
     screen = JsonScreen() if as_json else Screen()
     with stopping_on_signals(stop), screen:
-        stream = open_stream(stop)
-        while True:
-            try:
-                event = next(stream)
-            except StopIteration as end:
-                return end.value, stop.asked
+        events = Returning(open_stream(stop))
+        for event in events:
             screen.show(event)
+    return events.result, stop.asked
 
 
 def print_failure(error: UserFacingError) -> None:

@@ -21,8 +21,6 @@ from core.trainer.saves import save, save_snapshot_now, saved_at_last, saved_by_
 from core.trainer.session import Session
 from core.training.compute import cpu_threads
 from core.training.core_sharing import sharing_cores
-from core.training.evaluation import evaluate
-from core.training.loop import train
 
 
 def run_session(session: Session, stop: StopToken) -> Task[None]:
@@ -76,17 +74,7 @@ def _steps(session: Session, stop: StopToken) -> Generator[StepDone | Notice, No
     """The loop's steps. One for which the memory was too small is taken again, in smaller parts from there on."""
     while not _stops_early(session):
         try:
-            yield from train(
-                session.train_state,
-                session.batch_at,
-                session.training,
-                session.plan,
-                session.progress,
-                stop,
-                session.group,
-                session.prepare_next_batches,
-                session.micro_batch_size,
-            )
+            yield from session.steps(stop)
             return
         except OutOfMemoryError as error:
             notice = session.halve_micro_batch(error)
@@ -168,16 +156,7 @@ def _evaluated(session: Session, stop: StopToken) -> Generator[Notice, None, Eva
         TrainingDivergedError: The loss is not finite.
         OutOfMemoryError: Not even one row of a batch fits into the memory.
     """
-    evaluated = yield from session.in_memory(
-        lambda: evaluate(
-            session.train_state.compute_model,
-            session.val_batches,
-            session.train_state.precision,
-            session.progress.step,
-            stop,
-            session.micro_batch_size,
-        )
-    )
+    evaluated = yield from session.in_memory(lambda: session.evaluate(session.val_batches, stop))
     # the last step spoiled the weights: keep the checkpoint before
     if evaluated is not None and not math.isfinite(evaluated.loss):
         raise TrainingDivergedError(session.progress.step)
@@ -189,7 +168,7 @@ def _prepared(session: Session) -> RunPrepared:
     return RunPrepared(
         name=session.folder.name,
         preset=session.config.preset,
-        parameters=sum(parameter.numel() for parameter in session.model.parameters()),
+        parameters=session.n_parameters,
         vocab_size=session.tokenizer.vocab_size,
         start_step=session.progress.step,
         max_steps=session.plan.steps,

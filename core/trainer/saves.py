@@ -83,7 +83,7 @@ def _state(session: Session, val_loss: float | None) -> CheckpointState:
         step=progress.step,
         tokens=progress.tokens,
         seconds=progress.seconds,
-        parameters=sum(parameter.numel() for parameter in session.model.parameters()),
+        parameters=session.n_parameters,
         vocab_size=session.tokenizer.vocab_size,
         precision=session.compute.precision,
         attention=session.compute.attention,

@@ -1,6 +1,6 @@
 """A run in memory: its model, its data and its optimizer, and what it needs between two steps."""
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -17,9 +17,11 @@ from core.batches.token_file import TokenFile
 from core.config.corpus import Split
 from core.config.run import RunConfig
 from core.config.training import TrainingConfig
+from core.control import StopToken
 from core.disk.checksums import hash_file
 from core.errors.runs import OutOfMemoryError, raising_memory_errors
 from core.events.base import Notice
+from core.events.runs import Evaluated, StepDone
 from core.model.transformer import Transformer
 from core.runs.checkpoint_writer import CheckpointWriter
 from core.runs.folder import RunFolder, Workspace
@@ -31,7 +33,8 @@ from core.trainer.validation_batches import ValidationBatches
 from core.training.averaging import averaged_weights
 from core.training.compute import ComputePlan
 from core.training.early_stopping import EarlyStopping
-from core.training.loop import Plan, Progress, TrainState
+from core.training.evaluation import EvalBatch, evaluate
+from core.training.loop import Plan, Progress, TrainState, train
 
 Computed = TypeVar("Computed")
 
@@ -75,6 +78,10 @@ class Session:
     @property
     def training(self) -> TrainingConfig:
         return self.config.training
+
+    @property
+    def n_parameters(self) -> int:
+        return sum(parameter.numel() for parameter in self.model.parameters())
 
     @property
     def device(self) -> torch.device:
@@ -159,6 +166,36 @@ class Session:
         rows = self.micro_batch_size or self.training.batch_size
         self.micro_batch_size, notice = fewer_rows(rows, error, self.progress.step)
         return notice
+
+    def steps(
+        self,
+        stop: StopToken,
+        *,
+        training: TrainingConfig | None = None,
+        plan: Plan | None = None,
+        progress: Progress | None = None,
+    ) -> Generator[StepDone, None, None]:
+        """The run's next steps up to the end of its plan, as `train` takes them.
+
+        Args:
+            training, plan, progress: Others than the run's, for steps that are only timed.
+        """
+        return train(
+            self.train_state,
+            self.batch_at,
+            training or self.training,
+            plan or self.plan,
+            progress or self.progress,
+            stop,
+            self.group,
+            self.prepare_next_batches,
+            self.micro_batch_size,
+        )
+
+    def evaluate(self, batches: Iterable[EvalBatch], stop: StopToken) -> Evaluated | None:
+        """How good the model is now on these batches; None where `stop` was set meanwhile."""
+        state, step = self.train_state, self.progress.step
+        return evaluate(state.compute_model, batches, state.precision, step, stop, self.micro_batch_size)
 
     def averaged_weights(self) -> AbstractContextManager[None]:
         """Inside, the model has the average of its weights, where the run keeps one."""

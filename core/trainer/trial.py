@@ -25,8 +25,7 @@ from core.runs.loading import model_weights
 from core.runs.tensor_file import write_tensors
 from core.trainer.run_schedule import new_plan
 from core.training.compute import cpu_threads
-from core.training.evaluation import evaluate
-from core.training.loop import Plan, Progress, train
+from core.training.loop import Plan, Progress
 from core.training.optimizer import optimizer_tensors
 from core.training.schedule import ScheduleStart
 from core.wording import counted, short_time
@@ -132,17 +131,7 @@ def _median_seconds(session: "Session", passes: int, stop: StopToken) -> float |
     """Of steps with so many passes, at a learning rate of 0; the first one warms up, where there is another."""
     config = session.training.model_copy(update={"gradient_accumulation_steps": passes})
     plan, group = Plan(MOST_STEPS, 1.0, AT_REST), session.group
-    steps = train(
-        session.train_state,
-        session.batch_at,
-        config,
-        plan,
-        Progress(),
-        stop,
-        group,
-        session.prepare_next_batches,
-        session.micro_batch_size,
-    )
+    steps = session.steps(stop, training=config, plan=plan, progress=Progress())
     seconds: list[float] = []
     with closing(steps):
         for done in steps:
@@ -161,11 +150,10 @@ def _evaluation_seconds(session: "Session", stop: StopToken) -> float:
         StopRequested: `stop` was set.
     """
     batches = evaluation_batches(session.config, len(session.val_tokens) - 1)
-    state, rows_at_once = session.train_state, session.micro_batch_size
     started, part = stop.clock(), []
     for batch in session.val_batches:
         part.append(batch)
-        evaluate(state.compute_model, [batch], state.precision, 0, stop, rows_at_once)
+        session.evaluate([batch], stop)
         stop.raise_if_asked()
         if stop.clock() - started > EVALUATION_SECONDS:
             break

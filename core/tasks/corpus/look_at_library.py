@@ -74,10 +74,9 @@ class DocumentPreview:
 class PassageGoneError(UserFacingError):
     """A passage was looked for in a document's clean text, which does not have it."""
 
-    def __init__(self, name: str) -> None:
-        super().__init__(name)
-        self.message = f"The passage is not in {name} as it is cleaned now."
-        self.remedy = "Choose the cleaning that the run was trained with, above the text, then look again."
+    name: str
+    message = "The passage is not in {name} as it is cleaned now."
+    remedy = "Choose the cleaning that the run was trained with, above the text, then look again."
 
 
 def list_documents(workspace: Workspace, stop: StopToken) -> Generator[DocumentsListed, None, bool]:

@@ -21,10 +21,8 @@ if TYPE_CHECKING:
 class EmptyPhraseError(UserFacingError):
     """Nothing to look at."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.message = "There is no phrase to look at."
-        self.remedy = "Type one: a few words are enough."
+    message = "There is no phrase to look at."
+    remedy = "Type one: a few words are enough."
 
 
 @dataclass(frozen=True, slots=True)

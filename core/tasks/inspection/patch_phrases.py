@@ -23,12 +23,8 @@ if TYPE_CHECKING:
 class EmptySourceError(UserFacingError):
     """No phrase to take from."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.message = "There is no second phrase to take from."
-        self.remedy = (
-            "Type one of as many tokens as the first, such as the same phrase with one word changed."
-        )
+    message = "There is no second phrase to take from."
+    remedy = "Type one of as many tokens as the first, such as the same phrase with one word changed."
 
 
 class UnequalPhrasesError(UserFacingError):
@@ -48,10 +44,8 @@ class UnequalPhrasesError(UserFacingError):
 class NoFeedForwardError(UserFacingError):
     """A model without the part that is to be patched."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.message = "This model has no feed-forward parts."
-        self.remedy = "Patch its hidden states or its attention."
+    message = "This model has no feed-forward parts."
+    remedy = "Patch its hidden states or its attention."
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,12 +29,11 @@ MOST_TRIED = 3  # places of one passage, where its document has changed since
 class NoTrainingTextError(UserFacingError):
     """A run whose data set is gone."""
 
-    def __init__(self, run: str) -> None:
-        super().__init__(run)
-        self.message = f"The data set of run {run!r} is no longer in the workspace, so its training text cannot be searched."
-        self.remedy = (
-            "Resume the run: that builds the data set again where the library still has its documents."
-        )
+    run: str
+    message = (
+        "The data set of run {run!r} is no longer in the workspace, so its training text cannot be searched."
+    )
+    remedy = "Resume the run: that builds the data set again where the library still has its documents."
 
 
 def look_up(workspace: Workspace, name: str, text: str, stop: StopToken) -> Task[SeenFound | None]:

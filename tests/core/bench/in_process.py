@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from core.bench.subjects import made
 from core.config.corpus import ImportConfig
 from core.documents.document import Source
 from core.documents.isolation import ReaderAnswer
@@ -74,6 +75,6 @@ class SubjectInProcess:
 
 
 @contextmanager
-def subject_in_process(make: Callable[..., Any], *arguments: Any) -> Iterator[SubjectInProcess]:
+def subject_in_process(name: str, *arguments: Any) -> Iterator[SubjectInProcess]:
     """In place of `plain_process` and its like."""
-    yield SubjectInProcess(make(*arguments))
+    yield SubjectInProcess(made(name, *arguments))

@@ -23,6 +23,7 @@ from core.runs.state import read_state
 from core.tasks.training.resume_run import resume_run
 from core.tasks.training.train_model import train_model
 from core.trainer import preparation as training_session
+from core.trainer import session as run_session
 from core.trainer import trial as run_timing
 from core.trainer.run_schedule import epoch_of
 from core.training.loss import counted_tokens
@@ -162,13 +163,13 @@ def test_what_was_planned_for_minutes_is_said(filled, tiny, six_steps):
 
 def test_a_stop_while_steps_are_timed_leaves_no_run(filled, tiny, monkeypatch):
     stop = StopToken()
-    train_steps = run_timing.train
+    train_steps = run_session.train
 
     def stopping(*arguments):
         stop.set()
         return train_steps(*arguments)
 
-    monkeypatch.setattr(run_timing, "train", stopping)
+    monkeypatch.setattr(run_session, "train", stopping)
     [*_, ended] = train_model(filled, "a", tiny(MINUTES), stop)
     assert (ended.reason, ended.step) == ("stopped", 0)
     assert Catalog(filled).names() == []

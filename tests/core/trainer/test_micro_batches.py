@@ -22,7 +22,7 @@ from core.tasks.training.resume_run import resume_run
 from core.tasks.training.train_model import train_model
 from core.trainer import micro_batches
 from core.trainer import preparation as training_session
-from core.trainer import trial as run_timing
+from core.trainer import session as run_session
 from core.trainer.choose_compute import choices_for
 from core.trainer.micro_batches import half, rows_to_begin_with
 from core.training import loop
@@ -345,7 +345,7 @@ def test_the_time_of_an_evaluation_is_that_of_its_parts(filled, tiny, monkeypatc
         rows.append(micro_batch_size)
         return evaluate(model, batches, precision, step, stop, micro_batch_size)
 
-    monkeypatch.setattr(run_timing, "evaluate", recording)
+    monkeypatch.setattr(run_session, "evaluate", recording)
     changes = {"training.horizon": "minutes", "training.max_minutes": 0.001, "training.micro_batch_size": 1}
     list(train_model(filled, "a", tiny(changes), StopToken()))
     assert set(rows) == {1}

@@ -17,7 +17,7 @@ from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
 from core.tasks.models.review_run import review_run
 from core.tasks.training.train_model import train_model
-from core.trainer import run_loop as training_run
+from core.trainer import session as run_session
 from tests.core.conftest import TINY
 from tests.core.tasks.training.test_resume_run import closed_after, resume
 
@@ -100,14 +100,14 @@ def test_a_run_that_has_remarks_keeps_them_as_they_are(watched):
 @pytest.fixture
 def diverged(filled, tiny, monkeypatch):
     """A run whose evaluation after step 4 is not finite."""
-    real = training_run.evaluate
+    real = run_session.evaluate
 
     def evaluate(model, batches, precision, step, *more):
         evaluated = real(model, batches, precision, step, *more)
         return evaluated if step < 4 else _spoiled(evaluated)
 
     with monkeypatch.context() as patch:
-        patch.setattr(training_run, "evaluate", evaluate)
+        patch.setattr(run_session, "evaluate", evaluate)
         with pytest.raises(TrainingDivergedError):
             list(train_model(filled, "a", tiny(), StopToken()))
     return filled

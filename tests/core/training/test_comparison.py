@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from core.config.model import ModelConfig
-from core.metrics import kl_divergence, softmax
+from core.metrics import kl_divergences, log_softmax
 from core.model.transformer import Transformer
 from core.training import comparison, loss
 from core.training.comparison import compare
@@ -25,10 +25,10 @@ def models():
 def by_hand(models):
     """The divergences at the positions that count, one after the other."""
     with torch.no_grad():
-        p, q = (softmax(model(X).double().numpy())[Y.numpy() >= 0] for model in models)
+        p, q = (log_softmax(model(X).double().numpy())[Y.numpy() >= 0] for model in models)
     pairs = list(zip(p, q, strict=True))
-    return sum(kl_divergence(one, two) for one, two in pairs), sum(
-        kl_divergence(two, one) for one, two in pairs
+    return sum(kl_divergences(one, two) for one, two in pairs), sum(
+        kl_divergences(two, one) for one, two in pairs
     )
 
 

@@ -14,7 +14,7 @@ from core.errors.runs import NoCheckpointError, UnknownRunError
 from core.events.base import Notice
 from core.events.replies import ModelOpened
 from core.events.scoring import ModelsCompared, ScoreProgress, TextScored
-from core.metrics import kl_divergence, softmax
+from core.metrics import kl_divergences, log_softmax, softmax
 from core.runs.folder import Workspace
 from core.runs.loading import load_model
 from core.tasks.models import score_text as module
@@ -92,9 +92,9 @@ def test_the_divergence_is_the_mean_over_all_tokens(trained):
     kl, reverse_kl = [], []
     for x, _ in windows(one.tokenizer):
         with torch.no_grad():
-            p, q = (softmax(loaded.model(x)[0].double().numpy()) for loaded in (one, two))
-        kl += map(kl_divergence, p, q)
-        reverse_kl += map(kl_divergence, q, p)
+            p, q = (log_softmax(loaded.model(x)[0].double().numpy()) for loaded in (one, two))
+        kl += map(kl_divergences, p, q)
+        reverse_kl += map(kl_divergences, q, p)
     events = score(trained, checkpoint="2", against=("first", "6"))
     first, second, compared = events[-3:]
     assert (first.step, second.step) == (compared.step, compared.other_step) == (2, 6)

@@ -44,8 +44,8 @@ from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
 from core.tasks.training.resume_run import resume_run
 from core.tasks.training.train_model import train_model
-from core.trainer import run_loop as training_run
 from core.trainer import samples as run_samples
+from core.trainer import session as run_session
 from core.training import compute, loss
 from core.training.schedule import learning_rate_at
 from tests.core.runs.altered import alter_state, make_first_format
@@ -176,7 +176,7 @@ def cut_off(monkeypatch):
     """Trains "a", and sets the stop in the middle of what is done for the step of that number."""
 
     def run(workspace, config, function, step):
-        module = run_samples if function == "write_batches" else training_run
+        module = run_samples if function == "write_batches" else run_session
         stop, real = StopToken(), getattr(module, function)
 
         def slow(*arguments):

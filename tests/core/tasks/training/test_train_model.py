@@ -50,8 +50,8 @@ from core.tasks.training.resume_run import resume_run
 from core.tasks.training.train_model import train_model
 from core.trainer import choose_compute, micro_batches
 from core.trainer import preparation as training_session
-from core.trainer import run_loop as training_run
 from core.trainer import samples as run_samples
+from core.trainer import session as run_session
 from core.training import compute, core_sharing, loop
 from core.training.compute import Choices, ComputePlan
 from core.training.core_sharing import OtherLoad
@@ -177,7 +177,7 @@ def test_the_best_checkpoint_is_that_of_the_least_validation_loss(filled, tiny, 
     def evaluate(model, batches, precision, step, *_):
         return Evaluated(step, losses_by_step[step], 1.0, 1.0, 0.0)
 
-    monkeypatch.setattr(training_run, "evaluate", evaluate)
+    monkeypatch.setattr(run_session, "evaluate", evaluate)
     events = train(filled, tiny({"training.max_steps": 10, "training.keep_checkpoints": 1}))
     run = Catalog(filled).summary("a")
     assert (run.best_step, run.last_step, run.val_loss) == (4, 10, 2.0)
@@ -255,7 +255,7 @@ def test_a_trained_step_is_better_than_the_beginning_whatever_its_loss(filled, t
     def evaluate(model, batches, precision, step, *_):
         return Evaluated(step, losses_by_step[step], 1.0, 1.0, 0.0)
 
-    monkeypatch.setattr(training_run, "evaluate", evaluate)
+    monkeypatch.setattr(run_session, "evaluate", evaluate)
     events = train(filled, tiny())
     assert [event.step for event in of_kind(events, CheckpointSaved) if event.is_best] == [0, 2, 4]
     assert (Catalog(filled).summary("a").best_step, events[-1].best_val_loss) == (4, 2.0)
