@@ -35,11 +35,9 @@ class HelpWindow(QDialog):
         self.setObjectName("helpWindow")
         self.setWindowTitle(f"Help — {APPLICATION}")
         self.pages = HelpPages()
-        self.back_button = self._button(
-            "&Back", "helpBackButton", "chevron-left", "The page before (Alt+Left)"
-        )
+        self.back_button = self._button("&Back", "helpBackButton", "chevron-left", "Previous page (Alt+Left)")
         self.forward_button = self._button(
-            "&Forward", "helpForwardButton", "chevron-right", "The page after (Alt+Right)"
+            "&Forward", "helpForwardButton", "chevron-right", "Next page (Alt+Right)"
         )
         self.contents_button = self._button(
             "&Contents", "helpContentsButton", "info", "The list of all pages"

@@ -22,12 +22,12 @@ FIRST_SIZE_PX = QSize(640, 520)
 FILE_NAME = "sheepop-studio-report.txt"
 WHAT = (
     "These details help to find the cause: the versions of the program's parts, what the last crash left, and the end of the "
-    "log. They hold no document and no conversation, but names of files and folders may stand in them. You can change them "
+    "log. They hold no document and no conversation, but names of files and folders may appear in them. You can change them "
     "before you copy or save them."
 )
 NO_ADDRESS = (
     "Nothing is sent from here. Copy or save the report and send it to whoever gave you the program, together with what you did "
-    "before the problem came."
+    "before the problem appeared."
 )
 ADDRESS = (
     "Nothing is sent from here. Copy the report, open a new issue at {page}, paste it there, and say what you did before "

@@ -5,8 +5,8 @@ from PySide6.QtWidgets import QApplication, QSystemTrayIcon, QWidget
 
 SHOWN_MS = 15_000
 SAID = {
-    "finished": "{name} has taken all its steps.",
-    "early_stopped": "{name} was stopped early: its validation loss no longer became better.",
+    "finished": "{name} has completed all its steps.",
+    "early_stopped": "{name} was stopped early: its validation loss stopped improving.",
     "failed": "{name} ended with an error. Its last checkpoint is kept.",
 }
 

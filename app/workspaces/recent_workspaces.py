@@ -37,7 +37,7 @@ class RecentWorkspaces:
         self._keep([path, *(other for other in self.paths() if other != path)])
 
     def forget(self, path: Path) -> None:
-        """This one is not there any more."""
+        """This one no longer exists."""
         self._keep([other for other in self.paths() if other != path])
 
     def _keep(self, paths: list[Path]) -> None:

@@ -54,7 +54,7 @@ class WorkspaceChooser(QObject):
     def _look_at(self, workspace: Workspace) -> None:
         if not workspace.root.is_dir():
             RecentWorkspaces().forget(workspace.root)
-            self.refused.emit(f"The folder {workspace.root} is not there any more.", ANOTHER)
+            self.refused.emit(f"The folder {workspace.root} no longer exists.", ANOTHER)
         elif workspace.root.resolve() == self._current.root.resolve():
             self.refused.emit("This workspace is open already.", "")
         elif _is_workspace(workspace) or not any(workspace.root.iterdir()):

@@ -29,7 +29,7 @@ from core.events.document_state import WITH_TEXT, DocumentState, states_in_sql
 from core.events.documents import QueuedFile
 
 MOST_HASHES = 100  # a file that repeats one beyond these is read, and found to repeat it afterwards
-CANCELLED = "The import was stopped before it was read."
+CANCELLED = "Not read: the import was cancelled."
 NO_TEXT = "No text found."
 OF_BYTES = "bytes:"  # before the fingerprint of a file without text
 IS_COMPARABLE = "fingerprint != ''"

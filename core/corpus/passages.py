@@ -27,7 +27,7 @@ CORPUS_ORDER = "ORDER BY path"
 class CorpusTotals:
     """What the included documents amount to. `bytes` counts their text in UTF-8.
 
-    Half of the text stands in documents of up to `median_characters`; 0 where that is not known. `has_folder` is False
+    Half of the text is in documents of up to `median_characters`; 0 where that is not known. `has_folder` is False
     where nothing passes the filter, and its folder is not on the disk either.
     """
 

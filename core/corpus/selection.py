@@ -57,11 +57,11 @@ def check_filter(database: Database, config: CorpusConfig) -> None:
 def filter_clauses(config: CorpusConfig) -> list[str]:
     """What a filter asks for, each completing "None of the documents ..."."""
     clauses = {
-        f"lies in {config.folder}": config.folder,
+        f"is in {config.folder}": config.folder,
         f"is of the kind {' or '.join(config.kinds)}": config.kinds,
         f"has the tag {' or '.join(map(repr, config.tags))}": config.tags,
         f"is without the tag {listed(list(map(repr, config.exclude_tags)))}": config.exclude_tags,
-        f"holds {config.search}": config.search,
+        f"contains {config.search}": config.search,
     }
     return [clause for clause, is_on in clauses.items() if is_on]
 

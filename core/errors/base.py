@@ -120,7 +120,7 @@ class UnreadableDocumentError(UserFacingError):
     path: Path
     reason: str
     message = "{path.name} could not be read: {reason}."
-    remedy = "Check that it opens in another program, or leave it out of the import."
+    remedy = "Check that it opens in another program, or exclude it from the import."
 
 
 class EncryptedDocumentError(UnreadableDocumentError):
@@ -136,7 +136,7 @@ class UnsupportedDocumentError(UnreadableDocumentError):
     """A file of a kind that the program has no reader for."""
 
     message = "{path.name} is not supported: {reason}."
-    remedy = "Convert it to text, PDF or an image, or leave it out."
+    remedy = "Convert it to text, PDF or an image, or exclude it."
 
 
 class SealedDocumentError(UnsupportedDocumentError):

@@ -64,7 +64,7 @@ class RunBusyError(UserFacingError):
 
 
 class RunFinishedError(UserFacingError):
-    """A run that has taken all its steps. `higher_limit` is the setting that would let it go on."""
+    """A run that has completed all its steps. `higher_limit` is the setting that would let it go on."""
 
     def __init__(self, name: str, steps: int, higher_limit: str) -> None:
         super().__init__(name, steps, higher_limit)

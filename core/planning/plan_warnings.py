@@ -166,14 +166,14 @@ def _no_validation_text(run: RunConfig, estimate: RunEstimate) -> Iterator[PlanW
 
 
 def _too_short_documents(run: RunConfig, totals: CorpusTotals) -> Iterator[PlanWarning]:
-    """Half of the text stands in documents much shorter than a window. Lines are short by choice."""
+    """Half of the text is in documents much shorter than a window. Lines are short by choice."""
     context = run.model.context_length
     tokens = characters_to_tokens(run.tokenizer, totals, totals.median_characters)
     is_given = bool(run.base_model) or run.corpus.samples == "lines"
     if not tokens or is_given or context < LONG_DOCUMENTS * tokens:
         return
     message = (
-        f"Half of the text stands in documents of ≈ {rounded(tokens)} {noun_for(tokens, 'token')} or fewer, and the context has "
+        f"Half of the text is in documents of ≈ {rounded(tokens)} {noun_for(tokens, 'token')} or fewer, and the context has "
         f"{context:,}: most of what it attends to is other documents."
     )
     shorter = power_of_two(LONG_DOCUMENTS * tokens - 1)

@@ -112,7 +112,7 @@ def describe_base(base: BaseModel, config: RunConfig) -> str:
     """A sentence on what a fine-tune begins as."""
     peak, before = config.training.learning_rate, read_config(base.run).training.learning_rate
     return (
-        f"The weights begin as those of {base.run.name} at step {base.step:,}. The learning rate peaks at {peak:g}; "
+        f"The weights start as those of {base.run.name} at step {base.step:,}. The learning rate peaks at {peak:g}; "
         f"that of {base.run.name} peaked at {before:g}."
     )
 

@@ -135,7 +135,7 @@ def last_event(path: Path) -> Event | None:
 
 
 def has_ended(path: Path) -> bool:
-    """Whether a journal's last event says that the run has taken all its steps."""
+    """Whether a journal's last event says that the run has completed all its steps."""
     last = last_event(path)
     return isinstance(last, RunEnded) and last.reason == "finished"
 

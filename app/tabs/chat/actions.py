@@ -35,12 +35,12 @@ ENTRIES = {
     "inspect": Entry("Inspect the last reply", ("Ctrl+I",), "inspect"),
     "larger": Entry("L&arger text", ("Ctrl++", "Ctrl+=")),
     "smaller": Entry("S&maller text", ("Ctrl+-",)),
-    "usual": Entry("&Usual text size", ("Ctrl+0",)),
+    "usual": Entry("Reset text si&ze", ("Ctrl+0",)),
     "system": Entry("&System message…"),
     "compare": Entry("Com&pare…", picture="similar"),
     "server": Entry("Ser&ver…", picture="server"),
     "plain": Entry("Plain &text"),
-    "enter": Entry("Enter be&gins a new line"),
+    "enter": Entry("Enter &inserts a new line"),
 }
 CHECKABLE = ("plain", "enter")
 

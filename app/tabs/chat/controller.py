@@ -151,8 +151,8 @@ class ChatController(TabController):
         run, checkpoint = conversation.run, conversation.checkpoint
         if run and self.models.is_missing(run):
             self.tab.banner.show_problem(
-                f"The model of this conversation, '{run}', is not in this workspace any more.",
-                "It can be read; choose another run above to go on with it.",
+                f"The model of this conversation, '{run}', is no longer in this workspace.",
+                "You can still read it; select another run above to continue it.",
             )
         elif run and (run, checkpoint) != (self.models.name, self.models.checkpoint):
             self.models.open(run, checkpoint)

@@ -8,7 +8,7 @@ from core.conversations.message import ConversationKind
 
 MODES: tuple[tuple[ConversationKind, str, str], ...] = (
     ("chat", "Conversation", "The model answers you in turns"),
-    ("completion", "Completion", "The model goes on with your text"),
+    ("completion", "Completion", "The model continues your text"),
 )
 
 
@@ -22,10 +22,8 @@ class ModelBar(CheckpointChoice):
     mode_requested = Signal(str)
 
     def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__("to talk with", parent)
-        self.mode_box = choice_box(
-            "modeBox", "Mode", "Whether the model answers you or goes on with your text"
-        )
+        super().__init__("to chat with", parent)
+        self.mode_box = choice_box("modeBox", "Mode", "Whether the model answers you or continues your text")
         for kind, title, tooltip in MODES:
             self.mode_box.addItem(title, kind)
             self.mode_box.setItemData(self.mode_box.count() - 1, tooltip, Qt.ItemDataRole.ToolTipRole)

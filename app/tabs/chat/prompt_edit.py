@@ -44,7 +44,7 @@ class PromptEdit(QPlainTextEdit):
     def typed_keys(self) -> list[tuple[str, str]]:
         """The keys that are typed here, and what each does."""
         keys = ("Enter", "Shift+Enter") if self._enter_sends else ("Shift+Enter", "Enter")
-        return [(keys[0], "Send the prompt"), (keys[1], "Begin a new line")]
+        return [(keys[0], "Send the prompt"), (keys[1], "Insert a new line")]
 
     def set_room(self, height_px: int) -> None:
         """How high the page is of which the prompt may take a share."""

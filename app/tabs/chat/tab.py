@@ -33,7 +33,7 @@ WIDE_PX = (
 )
 NO_PROMPT = "Type a prompt first."
 PANEL_TOOLTIP = "Show or hide the panel at the right"
-NO_PANEL_ROOM = "Beside a comparison there is room for the panel in a wider window"
+NO_PANEL_ROOM = "Make the window wider to show the panel beside a comparison"
 
 
 class ChatTab(Tab):
@@ -375,14 +375,14 @@ class ChatTab(Tab):
         if self._replying:
             return "The reply is still being written."
         if self._model is None:
-            return "Choose a model first."
+            return "Select a model first."
         if self.talk.kind == "chat" and not self.prompt.toPlainText().strip():
             return NO_PROMPT
         return self.sampling.problem()
 
     def _sends(self) -> str:
         if self.talk.kind == "completion":
-            return "Let the model go on with the text (Alt+Enter)"
+            return "Let the model continue the text (Alt+Enter)"
         return f"Send the prompt ({self.prompt.typed_keys()[0][0]})"
 
     def _page(self) -> QWidget:

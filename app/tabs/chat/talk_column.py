@@ -133,7 +133,10 @@ class TalkColumn(QWidget):
         self.model_facts.setAccessibleName("The model's step and sizes")
         self.newer = Label(objectName="newerLabel")
         self.newer_button = named_button(
-            "Use it", "newerButton", "refresh", "Open the newer checkpoint; replies come from it from then on"
+            "Use it",
+            "newerButton",
+            "refresh",
+            "Open the newer checkpoint; it writes the replies from then on",
         )
 
     def _make_figures(self) -> None:

@@ -114,7 +114,7 @@ COLUMNS = (
     Column(
         "Name", "The file's name", "chapter-01.txt", lambda row: row.name, lambda row: natural_key(row.name)
     ),
-    Column("State", "What became of the file", "Not supported", state_title, state_title),
+    Column("State", "Whether the file was read", "Not supported", state_title, state_title),
     Column(
         "Kind",
         "What the file holds",

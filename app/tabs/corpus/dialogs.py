@@ -113,7 +113,7 @@ class FieldsDialog(QDialog):
         self._names = [field.name for field in fields]
         self.boxes = [_field_box(field) for field in fields]
         self.buttons = _buttons(self, "Read")
-        others = f" They hold for all {counted(len(paths), 'chosen file')}." if len(paths) > 1 else ""
+        others = f" They apply to all {counted(len(paths), 'selected file')}." if len(paths) > 1 else ""
         note = _muted(f"The ticked fields become the document's text, in this order.{others}")
         _column(self, note, (scrolled(self._list(fields)), 1), self.buttons)
         self.resize(_WIDTH_PX, 420)
@@ -147,7 +147,7 @@ def _named(paths: Sequence[str]) -> str:
 
 def _field_box(field: TextField) -> QCheckBox:
     box = QCheckBox(without_mnemonic(field.name), checked=field.chosen_by_default)
-    box.setToolTip(f"Take {field.name} into the text")
+    box.setToolTip(f"Take {field.name} in the text")
     return box
 
 

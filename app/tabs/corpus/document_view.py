@@ -68,7 +68,7 @@ class DocumentView(QTableView):
         table.rowsAboutToBeRemoved.connect(self._let_go)  # before Qt's own view of it, which moves the cursor
         self.setModel(table)
         self.setAccessibleName("Documents")
-        self.setToolTip("Space includes or leaves out the chosen files")
+        self.setToolTip("Space includes or excludes the selected files")
         self._arrange()
         table.dataChanged.connect(self._follow_change)
         table.rowsAboutToBeInserted.connect(self._note_bottom)

@@ -53,7 +53,7 @@ class FilterRow(QWidget):
         self.search_box = _box(
             "searchBox",
             "Search in texts",
-            "Show only the documents that hold these words; “quoted words” stand together (Ctrl+Shift+F)",
+            "Show only the documents that contain these words; “quoted words” match as a phrase (Ctrl+Shift+F)",
         )
         self._pictures = {
             self.filter_box.addAction(icon("file"), QLineEdit.ActionPosition.LeadingPosition): "file",

@@ -171,9 +171,7 @@ class ProgressStrip(QFrame):
         self._paused = False
         self.bar = QProgressBar(objectName="importProgress", textVisible=False, accessibleName="Files read")
         self.label = ElidedLabel(objectName="importLabel")
-        self.pause_button = named_button(
-            "Pa&use", "pauseImportButton", "pause", "Hold the import back for a while"
-        )
+        self.pause_button = named_button("Pa&use", "pauseImportButton", "pause", "Pause the import")
         self.pause_button.clicked.connect(self._toggle_pause)
         self.cancel_button = named_button(
             "&Cancel", "cancelImportButton", "close", "Stop reading. What was read stays."
@@ -214,7 +212,7 @@ class ProgressStrip(QFrame):
             self.progress.resume()
         self.pause_button.setText("Res&ume" if paused else "Pa&use")
         self.pause_button.setAccessibleName("Resume" if paused else "Pause")
-        self.pause_button.setToolTip("Go on reading" if paused else "Hold the import back for a while")
+        self.pause_button.setToolTip("Resume reading" if paused else "Pause the import")
         give_icon(self.pause_button, "resume" if paused else "pause")
         self._show_progress()
 

@@ -51,7 +51,7 @@ class LibraryController(QObject):
         self._remove_missing_action = QAction(
             "Remove from the &library",
             self,
-            toolTip="Take what was read out of the library. Undo brings it back.",
+            toolTip="Remove the documents from the library; the files stay. Undo brings them back.",
         )
         self._remove_missing_action.triggered.connect(self._remove_missing)
         actions = tab.documents.row_actions

@@ -142,22 +142,22 @@ class HitStepper(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.label = Label(objectName="hitLabel", role="muted")
-        self.back = _arrow("previousHitButton", "chevron-up", "The hit before (Shift+F3)")
-        self.on = _arrow("nextHitButton", "chevron-down", "The next hit (F3)")
+        self.back = _arrow("previousHitButton", "chevron-up", "Previous match (Shift+F3)")
+        self.on = _arrow("nextHitButton", "chevron-down", "Next match (F3)")
         self.back.clicked.connect(self._step_back)
         self.on.clicked.connect(self._step_on)
-        QShortcut(QKeySequence("F3"), self, whatsThis="Next hit in the preview").activated.connect(
+        QShortcut(QKeySequence("F3"), self, whatsThis="Next match in the preview").activated.connect(
             self._step_on
         )
-        QShortcut(QKeySequence("Shift+F3"), self, whatsThis="Previous hit in the preview").activated.connect(
-            self._step_back
-        )
+        QShortcut(
+            QKeySequence("Shift+F3"), self, whatsThis="Previous match in the preview"
+        ).activated.connect(self._step_back)
         row(self.label, self.back, self.on, of=self, spacing=TINY)
         self.hide()
 
     def show_hit(self, hit: int, hits: int) -> None:
         """The place of the hit that is shown, of so many."""
-        self.label.setText(f"{hit + 1:,} of {hits:,}" if hits else "No hit here")
+        self.label.setText(f"{hit + 1:,} of {hits:,}" if hits else "No match here")
         self.back.setEnabled(hits > 0)
         self.on.setEnabled(hits > 0)
 

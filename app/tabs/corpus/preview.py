@@ -27,7 +27,7 @@ from core.wording import counted, file_size, listed, noun_for
 
 CLEANED, AS_READ, BOTH = "Cleaned", "As read", "Both"
 SIDES = {
-    CLEANED: "The text that a model learns from; what cleaning wrote anew is tinted",
+    CLEANED: "The text that a model learns from; what cleaning changed is tinted",
     AS_READ: "The text as it was read from the file; what cleaning drops is struck out",
     BOTH: "Both, to compare them",
 }
@@ -37,11 +37,11 @@ PART = "\n\n[This is the part of the text around the passage. The corpus has the
 WEAK_PERCENT = 60  # a page under it deserves a look
 MOST_NAMED = 8
 
-OCR_REMEDY = "Read it with OCR, with the button below the table, or leave it out."
+OCR_REMEDY = "Read it with OCR, with the button below the table, or exclude it."
 REMEDIES = {
     DocumentState.ENCRYPTED: "Give its password with the button below the table.",
-    DocumentState.UNSUPPORTED: "Convert it to text, PDF or an image, or leave it out.",
-    DocumentState.FAILED: "Check that it opens in another program, then retry, or leave it out.",
+    DocumentState.UNSUPPORTED: "Convert it to text, PDF or an image, or exclude it.",
+    DocumentState.FAILED: "Check that it opens in another program, then retry, or exclude it.",
     DocumentState.CANCELLED: "Not read: the import was cancelled.\n\nPress Retry to read it.",
     DocumentState.DUPLICATE: "Nothing is lost: its text is in the corpus once.",
 }
@@ -254,7 +254,7 @@ def _emptiness(row: DocumentRow) -> str:
         return f"{row.reason}\n\nEach file in it has a row of its own."
     if not row.bytes:
         return "This file is empty."
-    return row.reason or "There is no text in this file."
+    return row.reason or "No text found."
 
 
 def weak_pages(confidences: Sequence[PageConfidence]) -> str:

@@ -48,17 +48,19 @@ class RowActions(QObject):
         super().__init__(parent)
         self._rows: Sequence[DocumentRow] = ()
         self.include = self._action(
-            "&Include", "check", self._include, "Take the chosen files into the corpus (Space)"
+            "&Include", "check", self._include, "Include the selected files in the corpus (Space)"
         )
         self.leave_out = self._action(
             "Exc&lude", "exclude", self._exclude, "Exclude the selected files from the corpus (Space)"
         )
-        self.retry = self._action("Re&try", "refresh", self._retry, "Read the chosen files again that failed")
+        self.retry = self._action(
+            "Re&try", "refresh", self._retry, "Read the selected files that failed again"
+        )
         self.password = self._action(
             "Give &password…", "lock", self._give_password, "Read the locked files with a password"
         )
         self.ocr = self._action(
-            "Read with O&CR", "scan", self._force_ocr, "Read every page of the chosen files again, with OCR"
+            "Read with O&CR", "scan", self._force_ocr, "Read every page of the selected files again, with OCR"
         )
         self.fields = self._action(
             "Choose te&xt fields…",
@@ -67,26 +69,26 @@ class RowActions(QObject):
             "Choose which fields of the records are text",
         )
         self.tags = self._action(
-            "Ta&gs…", "tag", self._edit_tags, "Change the tags of the chosen files (Ctrl+T)"
+            "Ta&gs…", "tag", self._edit_tags, "Change the tags of the selected files (Ctrl+T)"
         )
         self.tags.setShortcut(QKeySequence("Ctrl+T"))
         self.remove = self._action(
             "Re&move",
             "trash",
             self._remove,
-            "Take the chosen files out of the library (Del). Undo brings them back.",
+            "Remove the selected files from the library (Del). Undo brings them back.",
         )
         self.remove.setShortcut(QKeySequence(QKeySequence.StandardKey.Delete))
         self.open_file = self._action(
             "&Open the file",
             "file",
             self._open_file,
-            "Open the chosen files in the programs that they belong to",
+            "Open the selected files in their own programs",
         )
         self.open_folder = self._action(
-            "Open its &folder", "folder", self._open_folder, "Open the folders that the chosen files lie in"
+            "Open its &folder", "folder", self._open_folder, "Open the folders that the selected files are in"
         )
-        self.copy = self._action("Copy pat&h", "copy", self._copy, "Copy the paths of the chosen files")
+        self.copy = self._action("Copy pat&h", "copy", self._copy, "Copy the paths of the selected files")
         self.follow([])
 
     def follow(self, rows: Sequence[DocumentRow]) -> None:
@@ -217,7 +219,7 @@ class ActionRow(QWidget):
         self.count_label = Label(objectName="chosenLabel", role="muted")
         self.near_button = QToolButton(objectName="nearButton", autoRaise=True)
         self.near_button.setToolTip(
-            "Exclude every document that nearly repeats another one. Undo takes them in again."
+            "Exclude every document that nearly repeats another one. Undo includes them again."
         )
         give_icon(self.near_button, "similar")
         self.near_button.clicked.connect(self.near_duplicates_requested)
@@ -254,7 +256,7 @@ class ActionRow(QWidget):
     def show_counts(self, chosen: int, shown: int, files: int) -> None:
         """How many rows are chosen, and how many the filter shows of all files."""
         if chosen > 1:
-            self.count_label.setText(f"{chosen:,} of {shown:,} chosen")
+            self.count_label.setText(f"{chosen:,} of {shown:,} selected")
         elif shown != files:
             self.count_label.setText(f"{number(shown)} of {counted(files, 'file')} shown")
         else:

@@ -48,7 +48,7 @@ class TagsDialog(QDialog):
         self.list.show_rows(CheckRow(tag, tag, number(tags[tag])) for tag in sorted(tags, key=tag_key))
         self.list.show_states(self._before)
         self.view = check_view(
-            self.list, "tagList", "Tags", "Space gives the chosen documents a tag, or takes it away"
+            self.list, "tagList", "Tags", "Space adds a tag to the selected documents, or removes it"
         )
         self.edit = QLineEdit(objectName="tagEdit", placeholderText="New tag, or several with commas")
         self.edit.setAccessibleName("New tag")
@@ -56,7 +56,7 @@ class TagsDialog(QDialog):
         self.edit.setCompleter(_completer(tags, self))
         self.add_button = QPushButton("&Add", objectName="addTagButton", autoDefault=False)
         self.add_button.setAccessibleName("Add the tag")
-        self.add_button.setToolTip("Tick this tag for the chosen documents")
+        self.add_button.setToolTip("Tick this tag for the selected documents")
         self.problem = Label(objectName="tagProblem", wordWrap=True, visible=False, role="error")
         self.buttons = QDialogButtonBox(
             QDialogButtonBox.StandardButton.Ok | QDialogButtonBox.StandardButton.Cancel
@@ -120,7 +120,11 @@ class TagsDialog(QDialog):
 
     def _lay_out(self) -> None:
         for standard, text, tip in (
-            (QDialogButtonBox.StandardButton.Ok, "Apply", "Give and take away tags; undo brings them back"),
+            (
+                QDialogButtonBox.StandardButton.Ok,
+                "Apply",
+                "Add and remove tags; undo brings the old ones back",
+            ),
             (QDialogButtonBox.StandardButton.Cancel, "Cancel", "Leave the tags as they are (Esc)"),
         ):
             self.buttons.button(standard).setText(text)

@@ -45,7 +45,7 @@ class ToolRow(QWidget):
         self.watch_chip.clicked.connect(self.unwatch_requested)
         self.options = ImportOptions()
         self.sample_button = QPushButton("&Try the sample", objectName="sampleButton")
-        self.sample_button.setToolTip("Write the sample corpus, train a first model on it, and talk with it")
+        self.sample_button.setToolTip("Write the sample corpus, train a first model on it, and chat with it")
         give_icon(self.sample_button, "sample")
         self.add_button = QPushButton("Add &documents", objectName="addButton")
         self.add_button.setToolTip(
@@ -132,7 +132,7 @@ class FirstStart(EmptyState):
             "Try the sample",
             "sampleCardButton",
             "sample",
-            "Write the sample corpus, train on it, talk with it",
+            "Write the sample corpus, train on it, chat with it",
             True,
         )
         self.sample_button.clicked.connect(self.sample_requested)
@@ -145,7 +145,7 @@ class FirstStart(EmptyState):
                 "sample",
                 "The meadow",
                 "Stories, questions and answers about a small invented world. "
-                "A first model learns it in minutes, and then you talk with it.",
+                "A first model learns it in minutes, and then you chat with it.",
                 self.sample_button,
             )
         )

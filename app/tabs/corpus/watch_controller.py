@@ -51,8 +51,8 @@ class WatchController(QObject):
         folder, allowed = self._settings.watched, self._settings.watching_allowed
         if folder and allowed is None:
             self._tab.watch_offer.show_offer(
-                "This workspace says that a folder is to be watched, and every file in it read into the library. "
-                f"You have not chosen that on this machine. The folder is:\n{spelled_out(folder)}",
+                "This workspace asks to watch a folder and to read every file in it into the library. "
+                f"You have not allowed that on this machine yet. The folder is:\n{spelled_out(folder)}",
                 [self._watch_action, self._leave_action],
             )
         elif folder and allowed:

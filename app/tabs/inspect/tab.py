@@ -137,7 +137,7 @@ class InspectTab(Tab):
         self.opening = EmptyState(
             "Opening the model", "The first one takes longer: PyTorch is loaded with it."
         )
-        self.no_model = EmptyState("Which model?", "Choose a run above: its best checkpoint opens.")
+        self.no_model = EmptyState("Which model?", "Select a run above: its best checkpoint opens.")
         self.no_phrase = EmptyState(
             "Type a phrase", "A few words are enough: every number on the way to the next token is shown."
         )

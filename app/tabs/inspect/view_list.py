@@ -46,7 +46,7 @@ class ViewList(QListView):
         super().__init__(parent)
         self.setObjectName("viewList")
         self.setAccessibleName("Views")
-        self.setToolTip("What of the model's computation to look at")
+        self.setToolTip("Which part of the model's computation to look at")
         self.setFixedWidth(WIDTH_PX)
         self.setEditTriggers(QListView.EditTrigger.NoEditTriggers)
         set_role(self, "plain")

@@ -30,7 +30,7 @@ class CheckpointChoice(QWidget):
         titled: bool = True,
         prefix: str = "",
     ) -> None:
-        """`purpose` ends a sentence in the tool tips, such as "to talk with".
+        """`purpose` ends a sentence in the tool tips, such as "to chat with".
 
         With `only_runs` the box of checkpoints is left out: something else chooses among them. Where there are several
         choices on a page, they are not `titled`, for a title's letter is a key, and have a `prefix` in the names of their boxes.
@@ -42,7 +42,7 @@ class CheckpointChoice(QWidget):
             f"{prefix}{name[0].upper()}{name[1:]}" if prefix else name for name in ("runBox", "checkpointBox")
         ]
         self.run_box = choice_box(
-            names[0], "Run", f"The run {purpose}; choosing one opens its best checkpoint"
+            names[0], "Run", f"The run {purpose}; selecting one opens its best checkpoint"
         )
         self.run_box.setModel(self._runs)
         self.run_box.activated.connect(self._open_best)
@@ -72,7 +72,7 @@ class CheckpointChoice(QWidget):
         name, checkpoint = self._chosen_name(), self.checkpoint_box.currentData()
         self._runs.show([run for run in runs if run.last_step is not None])
         self.choose(name, checkpoint or "best")
-        self.run_box.setPlaceholderText("Choose a run" if self.has_runs() else "No runs yet")
+        self.run_box.setPlaceholderText("Select a run" if self.has_runs() else "No runs yet")
 
     def choose(self, name: str, checkpoint: str, step: int | None = None) -> None:
         """Show a run and a checkpoint in the boxes without asking for them.

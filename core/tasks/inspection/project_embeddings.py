@@ -60,6 +60,6 @@ def _note(plane: EmbeddingPlane, shown: int) -> str:
         else counted(total, "token")
     )
     return (
-        f"t-SNE of {which}, perplexity {perplexity_for(shown):.3g}: tokens that lie together have a large cosine; "
+        f"t-SNE of {which}, perplexity {perplexity_for(shown):.3g}: tokens that are close together have a large cosine; "
         "sizes of groups and distances between them mean nothing."
     )

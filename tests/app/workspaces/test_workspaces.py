@@ -200,7 +200,7 @@ def test_the_workspace_that_is_open_stays_open(chooser, tmp_path):
 def test_a_folder_that_is_gone_is_said_and_forgotten(chooser, tmp_path):
     RecentWorkspaces().add(tmp_path / "gone")
     chooser.choose(str(tmp_path / "gone"))
-    assert chooser.sentences == [f"The folder {tmp_path / 'gone'} is not there any more."]
+    assert chooser.sentences == [f"The folder {tmp_path / 'gone'} no longer exists."]
     assert RecentWorkspaces().paths() == []
 
 

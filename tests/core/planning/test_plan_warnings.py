@@ -191,7 +191,7 @@ def test_a_context_much_longer_than_the_documents_is_said_with_a_shorter_one():
     run = with_settings(preset_run("starter"), {"model.context_length": 256})
     [warning] = plan_warnings(run, notes)
     assert warning.message.startswith(
-        "Half of the text stands in documents of ≈ 130 tokens or fewer, and the context has 256"
+        "Half of the text is in documents of ≈ 130 tokens or fewer, and the context has 256"
     )
     assert warning.proposal.title == "Set the context to 128 tokens"
     assert plan_warnings(warning.proposal.run, notes) == []

@@ -18,7 +18,7 @@ from core.tasks.chat.compare_replies import Side
 from core.wording import counted, number
 
 FIGURES_TIP = (
-    "Tokens and speed of this reply; how well the model foretold its own reply and that of the other model, as perplexity: "
+    "Tokens and speed of this reply; how well the model predicts its own reply and that of the other model, as perplexity: "
     "1 is certain, and with one vocabulary the lower one knows the text better"
 )
 

@@ -249,7 +249,7 @@ class ComparePanel(QWidget):
     def _show_what_is_possible(self) -> None:
         obstacle = self._obstacle()
         self.send_button.setEnabled(not obstacle)
-        self.send_button.setToolTip(obstacle or "Let all go on with this prompt (Enter)")
+        self.send_button.setToolTip(obstacle or "Run all of them on this prompt (Enter)")
         self.stop_button.setEnabled(self._busy)
         for widget in (self.two_button, self.steps_button, self.mode_box):
             widget.setEnabled(not self._busy)

@@ -44,7 +44,7 @@ class AllCheckpoints(QWidget):
         self.figures = Label(objectName="stepsFigures", wordWrap=True, role="muted")
         self.figures.setAccessibleName("Figures of this step")
         self.figures.setToolTip(
-            "The validation loss at this step, and how well the model foretold its own reply"
+            "The validation loss at this step, and how well the model predicts its own reply"
         )
         self._prompt = ""
         self._replies: Mapping[int, CheckpointReplied] = {}
@@ -146,9 +146,7 @@ class AllCheckpoints(QWidget):
     def _progress(self) -> str:
         done = len(self._replies) + len(self._left_out)
         if not done and not self._prompt:
-            return (
-                f"{counted(len(self._steps), 'checkpoint')}; write a prompt, and each of them goes on with it"
-            )
+            return f"{counted(len(self._steps), 'checkpoint')}; write a prompt, and each of them continues it"
         return f"{done:,} of {counted(len(self._steps), 'checkpoint')} written"
 
     def _lay_out(self) -> None:

@@ -39,7 +39,7 @@ class TwoModels(QWidget):
         self.swap_button = named_button("", "swapModelsButton", "swap", "Swap the two models")
         self.swap_button.setAccessibleName("Swap the two models")
         set_role(self.swap_button, "quiet")
-        self.line = Label(objectName="partingLabel", wordWrap=True, accessibleName="Where the replies part")
+        self.line = Label(objectName="partingLabel", wordWrap=True, accessibleName="Where the replies differ")
         self._notes: list[str] = []
         self._ended = 0
         self._lay_out()

@@ -26,7 +26,7 @@ class ComparedText(QTextEdit):
         super().__init__(parent)
         self.setObjectName(name)
         self.setAccessibleName(title)
-        self.setToolTip("What the model makes of the prompt")
+        self.setToolTip("What the model writes for the prompt")
         self.setReadOnly(True)
         self.setTabChangesFocus(True)
         self.setUndoRedoEnabled(False)

@@ -72,7 +72,7 @@ class CompletionEdit(QPlainTextEdit):
         super().__init__(parent)
         self.setObjectName("completionEdit")
         self.setAccessibleName("Text")
-        self.setToolTip("The text that the model goes on with: Alt+Enter")
+        self.setToolTip("The text that the model continues: Alt+Enter")
         self.setPlaceholderText("Write the beginning of a text")
         self.setTabChangesFocus(True)
         self.document().setDocumentMargin(LARGE)  # room for the bar

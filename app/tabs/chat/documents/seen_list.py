@@ -58,7 +58,7 @@ class PassageList(Rows[PassageRow]):
             place_words(place) if place else "",
             counted(passage.words, "word"),
             places_words(passage, is_complete=self._is_complete),
-            "not there any more" if place and place.title and place.problem else "",
+            "no longer there" if place and place.title and place.problem else "",
         ]
         return " · ".join(filter(None, facts))
 

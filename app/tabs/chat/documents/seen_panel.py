@@ -169,7 +169,7 @@ class SeenPanel(QWidget):
         self.progress.setToolTip("How much of the index over the training text is built")
         self.seconds = Label(objectName="seenSeconds", role="muted")
         self.stop_button = named_button(
-            "Stop", "stopSeenButton", "stop", "Build no index now; nothing is left of what was begun"
+            "Stop", "stopSeenButton", "stop", "Stop building the index; what was begun is discarded"
         )
         self.progress_row = boxed(row((self.progress, 1), self.seconds, self.stop_button, spacing=TINY))
         self.build_button = named_button(

@@ -40,7 +40,7 @@ class NextTokenPanel(QWidget):
         )
         self.legend = Label(LEGEND, wordWrap=True, toolTip=LEGEND_TIP, role="muted")
         self.list = TokenBars("candidateList", "The likeliest next tokens", of_all=False)
-        self.list.setToolTip("Choose a token to go on with it (Enter)")
+        self.list.setToolTip("Select a token to continue with it (Enter)")
         self.list.chosen.connect(self._choose)
         column(self.status, (self.list, 1), self.legend, of=self)
         self.list.hide()

@@ -105,13 +105,13 @@ class SamplerBar(QWidget):
             objectName="samplerNameEdit", placeholderText="Name", maxLength=LONGEST_NAME
         )
         self.name_edit.setAccessibleName("Name of the settings")
-        self.name_edit.setToolTip("The name to keep these settings under (Enter)")
+        self.name_edit.setToolTip("The name to save these settings under (Enter)")
         self.name_edit.returnPressed.connect(self._take_name)
         self.save_button = QPushButton("Save", objectName="saveSamplerButton")
-        self.save_button.setToolTip("Keep the settings under this name (Enter)")
+        self.save_button.setToolTip("Save the settings under this name (Enter)")
         self.save_button.clicked.connect(self._take_name)
         self.cancel_button = QPushButton("Cancel", objectName="cancelSamplerButton")
-        self.cancel_button.setToolTip("Keep nothing under a name")
+        self.cancel_button.setToolTip("Save nothing")
         self.cancel_button.clicked.connect(self._end_naming)
         set_role(self.cancel_button, "quiet")
         self.problem = Label(objectName="samplerProblem", wordWrap=True, visible=False, role="error")
@@ -119,15 +119,15 @@ class SamplerBar(QWidget):
     def _make_menu(self) -> None:
         menu = QMenu(self.menu_button, toolTipsVisible=True)
         self.save_action = self._action(
-            menu, "Save as…", "Keep these settings under a name", self._begin_saving
+            menu, "Save as…", "Save these settings under a name", self._begin_saving
         )
         self.rename_action = self._action(menu, "Rename…", "Give it another name", self._begin_renaming)
         self.delete_action = self._action(
             menu, "Delete", "Delete it; the settings stay as they are", self._delete
         )
         menu.addSeparator()
-        self.import_action = self._action(menu, "Import…", "Take a TOML file in", self._import)
-        self.export_action = self._action(menu, "Export…", "Write it into a TOML file", self._export)
+        self.import_action = self._action(menu, "Import…", "Import settings from a TOML file", self._import)
+        self.export_action = self._action(menu, "Export…", "Export it to a TOML file", self._export)
         self.menu_button.setMenu(menu)
 
     def _action(self, menu: QMenu, text: str, tooltip: str, slot: Callable[[], None]) -> QAction:

@@ -28,7 +28,7 @@ REACHES: Mapping[str, Reach] = {
 }
 FIRST = ("temperature", "max_new_tokens")  # what a newcomer changes
 FILTERS = ("top_k", "top_p", "min_p")
-NO_PART = "Greedy decoding takes the likeliest token: this plays no part."
+NO_PART = "Greedy decoding takes the likeliest token: this has no effect."
 NOT_GREEDY = SamplingConfig().temperature
 LARGEST_DRAWN_SEED = 100_000  # short enough to be read out
 
@@ -77,7 +77,7 @@ class SamplingPanel(QWidget):
     def _make_widgets(self) -> None:
         self.bar = SamplerBar()
         self.reset_button = QPushButton("Reset", objectName="resetSamplingButton")
-        self.reset_button.setToolTip("Set everything as the run's own settings have it")
+        self.reset_button.setToolTip("Reset everything to the run's own settings")
         set_role(self.reset_button, "quiet")
         self.reset_button.clicked.connect(self.reset_requested)
         self.greedy = QCheckBox("Greedy", objectName="greedySwitch")
@@ -112,7 +112,7 @@ class SamplingPanel(QWidget):
             "moreSampling",
             "More sampling",
             more,
-            "Show or hide the other settings, and those kept under names",
+            "Show or hide the other settings and the saved ones",
         )
         inside = QWidget()
         column(

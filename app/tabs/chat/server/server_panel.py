@@ -64,7 +64,7 @@ class ServerPanel(QDialog):
         self.port.setValue(ServerConfig().port)
         self.token = _token_edit()
         self.generate = named_button(
-            "&Generate", "generateTokenButton", "lock", "Make a token that nobody guesses"
+            "&Generate", "generateTokenButton", "lock", "Generate a token that nobody can guess"
         )
         self.switch = named_button("", "serverSwitch", "play", "")
         self.state = Label(objectName="serverState")
@@ -200,7 +200,7 @@ class ServerPanel(QDialog):
         text, picture, tip = (
             ("&Start server", "play", "Let other programs on this computer ask this model")
             if idle
-            else ("&Stop server", "stop", "End the server; requests that are being answered are broken off")
+            else ("&Stop server", "stop", "End the server; requests in progress are cut off")
         )
         self.switch.setText(text)
         self.switch.setToolTip(tip)
@@ -259,7 +259,7 @@ class ServerPanel(QDialog):
 
 def _token_edit() -> QLineEdit:
     edit = QLineEdit(objectName="serverToken", placeholderText="none is needed", accessibleName="Token")
-    edit.setToolTip("What requests must bring as a bearer token (an API key); empty: none is needed")
+    edit.setToolTip("The bearer token (API key) that requests must send; empty: none is needed")
     edit.setValidator(QRegularExpressionValidator("[!-~]*", edit))  # what can stand in a header
     return edit
 
@@ -268,7 +268,7 @@ def _request_view(table: RequestTable) -> QTableView:
     view = QTableView(objectName="requestView", showGrid=False, alternatingRowColors=True)
     view.setModel(table)
     view.setAccessibleName("Requests")
-    view.setToolTip("Requests that run, and the last fifty that have ended")
+    view.setToolTip("Running requests, and the last fifty that ended")
     view.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
     view.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
     view.setTabKeyNavigation(False)

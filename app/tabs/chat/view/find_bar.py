@@ -34,7 +34,7 @@ class FindBar(QFrame):
         self.field = QLineEdit(objectName="findField", maxLength=LONGEST_WORDS, clearButtonEnabled=True)
         self.field.setPlaceholderText("Find")
         self.field.setAccessibleName("Find")
-        self.field.setToolTip("Words to find in what is in front (Ctrl+F); upper and lower case are alike")
+        self.field.setToolTip("Find words in the conversation or the text (Ctrl+F); case is ignored")
         self.field.textChanged.connect(self.words_changed)
         self.place = Label(objectName="findPlaceLabel", accessibleName="Match", role="muted")
         self.previous = _button("previousMatchButton", "chevron-up", "Previous match", "Shift+F3")

@@ -102,9 +102,9 @@ def _hint(token: TokenDetails, pinned: bool, can_choose: bool) -> str:
     if not token.alternatives:
         return "What else the model considered here was not kept."
     if not can_choose:
-        return "Open a model to go on from an alternative."
+        return "Open a model to continue from an alternative."
     return (
-        "Choose one to cut the text here and go on."
+        "Select one to cut the text here and continue with it."
         if pinned
-        else "Click the token, or press Enter, to choose another."
+        else "Click the token, or press Enter, to select another."
     )

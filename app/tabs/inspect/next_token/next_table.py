@@ -117,7 +117,7 @@ class NextModel(Rows[NextRow]):
 def _in_words(row: NextRow) -> str:
     scaled = "" if row.scaled is None else f", divided by the temperature {row.scaled:.4f}"
     removed = f", removed by {row.removed_by}" if row.removed_by else ""
-    follows = ". The phrase goes on with it" if row.follows else ""
+    follows = ". The phrase continues with it" if row.follows else ""
     return (
         f"Rank {row.rank + 1:,}, {row.text}, id {row.id}: logit {row.logit:.4f}{scaled}; "
         f"probability {probability(row.before)}, after the filters {probability(row.after)}{removed}{follows}"

@@ -43,7 +43,7 @@ class NextTokenView(TypedTextView):
         self.title = Label(objectName="nextTokenTitle", role="subtitle")
         self.sliders = SamplingSliders()
         self.reset_button = QPushButton("As in the run", objectName="resetSamplingButton")
-        self.reset_button.setToolTip("Set temperature and filters as the run's settings have them")
+        self.reset_button.setToolTip("Reset temperature and filters to the run's settings")
         set_role(self.reset_button, "quiet")
         self.entropy = Label(objectName="entropyLabel", wordWrap=True)
         self.search = QLineEdit(

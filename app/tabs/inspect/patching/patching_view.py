@@ -174,7 +174,7 @@ class PatchingView(TypedTextView):
         fits = there in (None, wanted)
         self.count_label.setText(f"{'…' if there is None else f'{there:,}'} of {counted(wanted, 'token')}")
         tip = "As many as the first phrase" if fits else "Both phrases must have as many tokens"
-        self.count_label.setToolTip("They are being counted" if there is None else tip)
+        self.count_label.setToolTip("Their tokens are being counted" if there is None else tip)
         role = "muted" if fits else "warning"
         if self.count_label.property("role") != role:
             set_role(self.count_label, role)

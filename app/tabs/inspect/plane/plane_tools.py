@@ -41,7 +41,7 @@ class PlaneTools(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.method = QComboBox(objectName="projectionBox", toolTip="How the space is brought into a plane")
+        self.method = QComboBox(objectName="projectionBox", toolTip="How the space is projected onto a plane")
         self.method.setAccessibleName("Projection")
         for place, method in enumerate(METHODS):
             self.method.addItem(METHOD_TITLES[method])

@@ -29,7 +29,9 @@ from core.wording import counted
 NO_PLANE = "Opening the embeddings …"
 NARROW_BELOW_PX = 640
 FRAME_MS = 150  # between two pictures of a layout on its way
-STARTED_AT_PCA = "t-SNE begins at the PCA and moves tokens until those with a large cosine lie together."
+STARTED_AT_PCA = (
+    "t-SNE begins at the PCA and moves tokens until those with a large cosine are close together."
+)
 
 
 class PlaneView(InspectView):

@@ -39,9 +39,7 @@ class LensView(InspectView):
             False  # the current cell moves because the numbers change, not because the user wishes it
         )
         self.whole_layers = QCheckBox("&Whole layers only", objectName="wholeLayersBox")
-        self.whole_layers.setToolTip(
-            "Leave out the rows between a layer's attention and its feed-forward part"
-        )
+        self.whole_layers.setToolTip("Hide the rows between a layer's attention and its feed-forward part")
         self.legend = ShadeLegend()
         self.legend.show_scale("0 %", "100 % probable", SHADE)
         self.marks = ElidedLabel(MARKS, toolTip=MARKS, role="muted")

@@ -77,5 +77,5 @@ class ScoredChips(Chips):
 def score_text(scores: TokenScores, place: int) -> str:
     """Probability and surprise in words."""
     if place == 0:
-        return "no probability: nothing is before it"
+        return "no probability: nothing comes before it"
     return f"probability {probability(float(scores.probs[place]))}, {scores.surprise[place]:.2f} bits"

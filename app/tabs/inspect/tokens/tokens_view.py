@@ -96,7 +96,7 @@ class TokensView(InspectView):
             "Id": str(piece.id),
             "What it is": f"{kind}, {facts.meaning}" if facts.meaning else kind,
             "UTF-8 bytes": facts.bytes or "none",
-            "Probability": "none: nothing is before it",
+            "Probability": "none: nothing comes before it",
             "Surprise": "",
             "Rank": "",
         }
@@ -142,7 +142,7 @@ def _summary(inspected: Inspected, scores: TokenScores) -> str:
             f"perplexity {scores.perplexity:.4g} tokens",
         ]
     else:
-        said.append("one token alone has no probability: nothing is before it")
+        said.append("one token alone has no probability: nothing comes before it")
     if phrase.unknown:
         said.append(f"not in the vocabulary: {first_of(phrase.unknown)}")
     if phrase.dropped:

@@ -59,7 +59,9 @@ class TrainingView(InspectView):
             "play",
             "Compute the phrase at every checkpoint of the run",
         )
-        self.cancel_button = named_button("&Cancel", "cancelCurvesButton", "stop", "Stop with what there is")
+        self.cancel_button = named_button(
+            "&Cancel", "cancelCurvesButton", "stop", "Stop and keep what was computed"
+        )
         self.progress = QProgressBar(objectName="curvesProgress", textVisible=False)
         self.progress.setAccessibleName("Checkpoints computed")
         self.label = Label(HINT, objectName="trainingLabel", wordWrap=True)

@@ -60,10 +60,12 @@ class DocumentDialog(QDialog):
         self.columns: dict[str, QWidget] = {}  # each list with its title
         self.folder, self.search = _field("folder"), _field("search")
         self.search.setMaxLength(LONGEST_SEARCH)
-        self.all_button = _shortcut("&All documents", "allDocumentsButton", "Take every included document")
-        self.sample_button = _shortcut("Only the sam&ple", "sampleOnlyButton", "Take what is tagged “sample”")
+        self.all_button = _shortcut("&All documents", "allDocumentsButton", "Use every included document")
+        self.sample_button = _shortcut(
+            "Only the sam&ple", "sampleOnlyButton", "Use only what is tagged “sample”"
+        )
         self.own_button = _shortcut(
-            "&Everything but the sample", "withoutSampleButton", "Leave out what is tagged “sample”"
+            "&Everything but the sample", "withoutSampleButton", "Exclude what is tagged “sample”"
         )
         self.no_tags = Label(NO_TAGS, objectName="noTagsLabel", wordWrap=True, role="muted")
         self.count = Label(objectName="documentCount", wordWrap=True)
@@ -75,7 +77,7 @@ class DocumentDialog(QDialog):
         )
         for standard, text, tip in (
             (QDialogButtonBox.StandardButton.Ok, "Select", "Train on these documents"),
-            (QDialogButtonBox.StandardButton.Cancel, "Cancel", "Leave the selection as it was (Esc)"),
+            (QDialogButtonBox.StandardButton.Cancel, "Cancel", "Keep the selection as it was (Esc)"),
         ):
             self.buttons.button(standard).setText(text)
             self.buttons.button(standard).setToolTip(tip)
@@ -227,8 +229,8 @@ def _shortcut(text: str, name: str, tooltip: str) -> QPushButton:
 
 
 def _name_list(model: QStringListModel) -> QListView:
-    view = QListView(objectName="documentNames", toolTip="The first documents that the filter takes")
-    view.setAccessibleName("Documents that the filter takes")
+    view = QListView(objectName="documentNames", toolTip="The first documents that the filter selects")
+    view.setAccessibleName("Documents that the filter selects")
     view.setModel(model)
     view.setUniformItemSizes(True)
     view.setSelectionMode(QAbstractItemView.SelectionMode.NoSelection)

@@ -29,9 +29,9 @@ class PlanWarningFrame(QFrame):
         self._shown, self._chosen = 0, ""
         self.label = Label(objectName="planWarningLabel", wordWrap=True)
         self.proposal_button = QPushButton(
-            objectName="proposalButton", toolTip="Put this change into the form"
+            objectName="proposalButton", toolTip="Apply this change to the form"
         )
-        self.proposal_button.setAccessibleName("Proposed change")
+        self.proposal_button.setAccessibleName("Suggested change")
         self.proposal_button.clicked.connect(self._accept)
         self.next_button = QPushButton(objectName="nextWarningButton", toolTip="Show the next warning")
         self.next_button.setAccessibleName("Next warning")

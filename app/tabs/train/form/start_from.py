@@ -26,7 +26,7 @@ ORIGINS = {  # what the box says, and what it means
     Origin.NEW: ("A new model", "Train a model from random weights"),
     Origin.RESUME: (
         "Resume a run",
-        "Go on with an earlier run from its last checkpoint, with some settings changed if you like",
+        "Resume an earlier run from its last checkpoint, with some settings changed if you like",
     ),
     Origin.FINE_TUNE: (
         "Fine-tune a checkpoint",
@@ -113,11 +113,11 @@ class StartFrom(QWidget):
             self.origin_box.addItem(text, origin.value)
             self.origin_box.setItemData(self.origin_box.count() - 1, tip, Qt.ItemDataRole.ToolTipRole)
         self.run_box = choice_box(
-            "startRunBox", "Run to start from", "The run that goes on, or gives the weights"
+            "startRunBox", "Run to start from", "The run to resume, or to take the weights from"
         )
         self.run_box.setModel(self._runs)
         self.checkpoint_box = choice_box(
-            "startCheckpointBox", "Checkpoint to start from", "The state of the run that the weights begin as"
+            "startCheckpointBox", "Checkpoint to start from", "The checkpoint that gives the first weights"
         )
         self.origin_box.activated.connect(self._take_origin)
         self.run_box.activated.connect(self._take_run)
@@ -126,7 +126,7 @@ class StartFrom(QWidget):
     def _make_note(self) -> None:
         self.note = Label(objectName="startNote", wordWrap=True, visible=False, role="muted")
         self.longer_button = named_button(
-            "Twice as long", "longerButton", "resume", "Double what ends the run; it can be changed below"
+            "Twice as long", "longerButton", "resume", "Double the length of the run; you can change it below"
         )
         self.fine_tune_button = named_button(
             "Fine-tune", "fineTuneButton", "play", "Begin a new run with this run's best weights"

@@ -17,8 +17,8 @@ from core.runs.catalog import RunSummary
 from core.wording import counted
 
 LENGTH = (*SHOWN_HERE, "early_stopping_patience")
-OF_BASE = "This is the base model's: a fine-tune keeps it."
-OF_RUN = "This is the run's that goes on."
+OF_BASE = "This belongs to the base model: a fine-tune keeps it."
+OF_RUN = "This belongs to the run that is resumed."
 
 
 class StartMode(QObject):
@@ -98,7 +98,7 @@ class StartMode(QObject):
         name, _, which = run.base_model.rpartition("@")
         place = f" at step {int(which):,}" if which.isdecimal() else f", kept as “{which}”"
         self._start_from.show_note(
-            f"The weights begin as those of {name}{place}. Learning rate {run.training.learning_rate:g}: "
+            f"The weights start as those of {name}{place}. Learning rate {run.training.learning_rate:g}: "
             "a tenth of what they were trained with."
         )
         self.changed.emit()
@@ -166,7 +166,7 @@ class StartMode(QObject):
                 "schedule."
             )
         else:
-            text = f"It goes on from step {run.last_step:,}. Settings that cannot change say why in their tool tips."
+            text = f"It goes on from step {run.last_step:,}. Settings that cannot change say why in their tooltips."
         self._start_from.show_note(text, offers=_is_finished(run))
 
     def _explained(self) -> Iterator[str]:

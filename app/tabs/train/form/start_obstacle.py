@@ -23,7 +23,7 @@ class StartObstacle(QFrame):
         set_role(self, "notice")
         self.label = Label(objectName="obstacleLabel", wordWrap=True)
         self.button = QPushButton(objectName="mendButton", toolTip="Do this, so that the run can start")
-        self.button.setAccessibleName("Mend this")
+        self.button.setAccessibleName("Fix this")
         self.button.clicked.connect(self.mend_requested)
         row((self.label, 1), self.button, of=self, margins=(MEDIUM, SMALL, MEDIUM, SMALL))
         self.hide()
@@ -32,6 +32,6 @@ class StartObstacle(QFrame):
         """Say what stands in the way, and what mends it; "" where nothing does."""
         self.label.setText(sentence)
         self.button.setText(without_mnemonic(mend))
-        self.button.setAccessibleName(mend or "Mend this")
+        self.button.setAccessibleName(mend or "Fix this")
         self.button.setVisible(bool(mend))
         self.setVisible(bool(sentence))

@@ -95,7 +95,7 @@ class CurveControls(QWidget):
         self.fit_button.setAccessibleName("Show all steps")
 
     def _make_choices(self) -> None:
-        self.chart_button = CheckMenuButton("Charts", "chartButton", "Which charts stand below the loss")
+        self.chart_button = CheckMenuButton("Charts", "chartButton", "Which charts are shown below the loss")
         tip = f"Draw up to {MOST_COMPARED} other runs into the charts"
         self.compare_button = CheckMenuButton("Compare", "compareButton", tip, MOST_COMPARED)
         self.baseline_button = toggle_button("Baselines", "baselineButton", BASELINE_HELP)

@@ -16,7 +16,7 @@ EXPLAINED = (
     "One prompt per line. The model continues each of them at every evaluation, always with the same seed."
 )
 WHERE = {  # whether a run trains: when it holds
-    True: "The run stops at its next step, saves, and goes on with them.",
+    True: "The run stops at its next step, saves, and continues with them.",
     False: "They hold for the next run. Without any, they are beginnings of several documents.",
 }
 

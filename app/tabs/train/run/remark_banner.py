@@ -65,7 +65,7 @@ class RemarkBanner(QFrame):
         Args:
             live: The run trains, and can be stopped.
             resumable: It is at rest, and has checkpoints.
-            finished: It has taken all its steps.
+            finished: It has completed all its steps.
         """
         if live:
             self._possible = tuple(TITLES)
@@ -88,11 +88,11 @@ class RemarkBanner(QFrame):
         )
         self.sentence.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.MinimumExpanding)
         self.action_button = QPushButton(
-            objectName="remarkActionButton", toolTip="Do what the remark proposes"
+            objectName="remarkActionButton", toolTip="Do what the remark suggests"
         )
-        self.action_button.setAccessibleName("Do what the remark proposes")
+        self.action_button.setAccessibleName("Do what the remark suggests")
         self.action_button.clicked.connect(self._ask)
-        self.earlier_button = tool_button("earlierRemarkButton", "chevron-left", "Show the remark before")
+        self.earlier_button = tool_button("earlierRemarkButton", "chevron-left", "Show the previous remark")
         self.earlier_button.clicked.connect(self._show_earlier)
         self.later_button = tool_button("laterRemarkButton", "chevron-right", "Show the next remark")
         self.later_button.clicked.connect(self._show_later)

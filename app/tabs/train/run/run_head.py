@@ -125,7 +125,7 @@ class RunHead(QWidget):
         self.status.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignBottom)
         self.status.setMinimumHeight(2 * self.status.fontMetrics().lineSpacing())  # or the plots jump
         self.bar = QProgressBar(objectName="runProgress", textVisible=False, maximum=BAR_STEPS, visible=False)
-        self.bar.setAccessibleName("Part of the steps taken")
+        self.bar.setAccessibleName("Share of the steps taken")
         kept = self.bar.sizePolicy()
         kept.setRetainSizeWhenHidden(True)  # or the plots move when it comes
         self.bar.setSizePolicy(kept)

@@ -13,7 +13,7 @@ from app.widgets.layout import row
 from core.runs.catalog import RunSummary
 from core.wording import counted
 
-RESUME_HELP = "Go on with this run from its last checkpoint"
+RESUME_HELP = "Resume this run from its last checkpoint"
 
 
 class RunChooser(QWidget):

@@ -88,7 +88,7 @@ def test_a_reply_is_looked_up_and_its_passages_are_listed(qtbot, controller, pan
     assert (panel.share.value(), panel.share_words.text()) == (850, "85 %")
     assert shown(panel) == [
         f"“{LONG.text}”\nstories.pdf, page 3 · 10 words · in 3 places",
-        f"“{SHORT.text}”\ngone.txt · 8 words · in 1 place · not there any more",
+        f"“{SHORT.text}”\ngone.txt · 8 words · in 1 place · no longer there",
     ]
 
 

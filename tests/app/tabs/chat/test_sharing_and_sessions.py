@@ -129,8 +129,8 @@ def test_a_conversation_whose_model_is_gone_is_read_and_says_what_to_do(tab, ope
     opened.show_conversation(conversation("Where?", "Here.", run="gone"))
     assert shown(tab) == ["Where?", "Here."]
     assert tab.banner.text() == (
-        "The model of this conversation, 'gone', is not in this workspace any more. "
-        "It can be read; choose another run above to go on with it."
+        "The model of this conversation, 'gone', is no longer in this workspace. "
+        "You can still read it; select another run above to continue it."
     )
     say(tab, qtbot, opened, models, "Why?", "So.")
     assert opened.session.conversation.run == "first"

@@ -54,7 +54,7 @@ def enter(tab, data, actions=COPY | MOVE):
 
 
 def drop(tab, data):
-    """What became of the files."""
+    """Whether the file was reads."""
     event = QDropEvent(QPointF(5, 5), COPY | MOVE, data, NO_BUTTON, NO_KEY)
     event.setDropAction(MOVE)
     tab.dropEvent(event)

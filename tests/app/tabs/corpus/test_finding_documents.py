@@ -113,7 +113,7 @@ def test_the_boxes_have_their_keys(qtbot, five, keys, box):
 
 def test_many_chosen_files_are_counted(five):
     five.documents.view.selectAll()
-    assert five.documents.action_row.count_label.text() == "5 of 5 chosen"
+    assert five.documents.action_row.count_label.text() == "5 of 5 selected"
 
 
 def test_the_totals_estimate_the_tokens(five):

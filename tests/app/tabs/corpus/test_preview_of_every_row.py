@@ -66,7 +66,7 @@ def test_a_row_of_every_kind_in_every_state_can_be_chosen(qtbot, tab, card):
         ),
         (a_row(kind="image", state="warning", characters=0, reason="Page 1 is faint."), "Page 1 is faint."),
         (a_row(name="a.zip", kind="archive", characters=0, reason="It holds 2 files."), "It holds 2 files."),
-        (a_row(name="a.txt", state="warning", characters=0), "There is no text in this file."),
+        (a_row(name="a.txt", state="warning", characters=0), "No text found."),
         (a_row(state="failed", reason="It is damaged.", characters=0), "It is damaged."),
         (a_row(state="encrypted", reason="It is locked.", characters=0), "It is locked."),
         (a_row(state="unsupported", reason="It is sound.", characters=0), "It is sound."),

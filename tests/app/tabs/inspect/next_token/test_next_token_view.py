@@ -59,7 +59,7 @@ def test_a_row_says_the_exact_numbers(view):
         f"Rank 2, c, id {small_phrase('c').phrase.ids[0]}: logit -1.3863, divided by the temperature -1.3863; "
         "probability 25 %, after the filters 25 %"
     )
-    assert spoken(view, 0).endswith("The phrase goes on with it")
+    assert spoken(view, 0).endswith("The phrase continues with it")
 
 
 def test_entropy_is_told_in_bits(view):

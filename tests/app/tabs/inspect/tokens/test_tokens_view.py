@@ -45,7 +45,7 @@ def test_the_selected_token_is_taken_apart(view):
 
 def test_the_first_token_has_no_probability(view):
     view.show_inspected(small_phrase("ab"), Selection())
-    assert "nothing is before it" in said(view, "tokenProbabilityLabel")
+    assert "nothing comes before it" in said(view, "tokenProbabilityLabel")
     assert not view.facts["Surprise"].isVisible()
 
 
