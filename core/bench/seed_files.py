@@ -1,7 +1,10 @@
 """A small valid file of every kind that the program reads, for the fuzzer to damage."""
 
+import bz2
+import gzip
 import io
 import json
+import lzma
 import random
 import sqlite3
 import tempfile
@@ -53,6 +56,11 @@ def seed_files() -> Iterator[tuple[str, bytes]]:
     yield from (
         ("notes.sqlite", _database()),
         ("archive.zip", _zipped({"a.txt": TEXT, "b/paper.pdf": paper})),
+    )
+    yield from (
+        ("packed.txt.gz", gzip.compress(TEXT.encode(), mtime=0)),
+        ("packed.txt.bz2", bz2.compress(TEXT.encode())),
+        ("packed.txt.xz", lzma.compress(TEXT.encode())),
     )
 
 

@@ -1,21 +1,25 @@
-"""Archives: the files in a ZIP file, by names that lie inside it, and each as a file of its own on demand."""
+"""Archives: the files in a ZIP file or a compressed one, by names that lie inside, each as a file of its own on demand."""
 
 import os
 import re
 import stat
 import tempfile
 from collections import Counter
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from zipfile import ZipFile, ZipInfo
 
 from core.config.corpus import ImportConfig
+from core.documents.compressed_file import CompressedFile, is_compressed_data
 from core.documents.document import Content, Member, Source
+from core.documents.file_sample import HEAD_BYTES
 from core.documents.last_opened import LastOpened
 from core.documents.zip_file import DAMAGE, refuse_bomb, unpack
 from core.errors.base import UnreadableDocumentError
 from core.wording import counted
 
+MORE_BEHIND = "Behind the compressed data there is something else, which was not read."
 MAC_FOLDER = "__MACOSX"
 UTF8_NAME = 0x800  # in an entry's flags
 
@@ -30,10 +34,28 @@ def read_archive(path: Path, config: ImportConfig, _ends_at: float = 0.0) -> Con
         UnreadableDocumentError: It is damaged.
     """
     archive = _last_opened.get(path)
+    assert isinstance(archive, _ZipArchive)
     refuse_bomb(path, archive.file.infolist(), config)
     members = tuple(Member(name, entry.file_size) for name, entry in archive.entries.items())
     note = f"It holds {counted(len(members), 'file')}."
     return Content("", kind="archive", note=note, members=members)
+
+
+def read_compressed(path: Path, config: ImportConfig, _ends_at: float = 0.0) -> Content:
+    """The one member of a compressed file, still to be read.
+
+    Raises:
+        UnsupportedDocumentError: It unpacks to more than a file may have, or is packed as bombs are.
+        UnreadableDocumentError: It is damaged.
+    """
+    archive = _last_opened.get(path)
+    assert isinstance(archive, _CompressedArchive)
+    member = archive.file.member
+    size = (
+        archive.extract(Source(path, member), config).stat().st_size
+    )  # its own words on that are not to be trusted
+    warnings = (MORE_BEHIND,) if archive.file.has_more else ()
+    return Content("", note="It holds 1 file.", warnings=warnings, members=(Member(member, size),))
 
 
 def local_path(source: Source, config: ImportConfig) -> Path:
@@ -48,15 +70,13 @@ def local_path(source: Source, config: ImportConfig) -> Path:
 
 
 class _Archive:
-    """An open archive, and the member of it that was extracted last.
+    """An open archive of either kind, and the member of it that was extracted last.
 
     Both are kept, because an archive's members, and the pages of one member, are asked for one after the other, and
     the table of contents of a large archive takes a second to read.
     """
 
-    def __init__(self, file: ZipFile) -> None:
-        self.file = file
-        self.entries = _members(file.infolist())
+    def __init__(self) -> None:
         self._extracted: Path | None = None
         self._member = ""
 
@@ -64,20 +84,23 @@ class _Archive:
         """Write the member to a file with a made-up name in the scratch folder."""
         if self._extracted and self._member == source.member:
             return self._extracted
-        entry = self.entries.get(source.member)
-        if entry is None:
+        chunks = self.unpack(source, config)
+        if chunks is None:
             raise UnreadableDocumentError(source.as_path, "its archive does not hold it any more")
         self._forget_member()
         self._extracted = _new_file(source.member)
         with self._extracted.open("wb") as extracted:
-            for chunk in unpack(source.as_path, self.file, entry, config):
+            for chunk in chunks:
                 extracted.write(chunk)
         self._member = source.member  # last, so that what broke off is never taken for the whole
         return self._extracted
 
+    def unpack(self, source: Source, config: ImportConfig) -> Iterator[bytes] | None:
+        """The member's bytes; None where there is no such member."""
+        raise NotImplementedError
+
     def close(self) -> None:
         self._forget_member()
-        self.file.close()
 
     def _forget_member(self) -> None:
         self._member = ""
@@ -87,9 +110,35 @@ class _Archive:
             self._extracted = None
 
 
+class _ZipArchive(_Archive):
+    def __init__(self, file: ZipFile) -> None:
+        super().__init__()
+        self.file = file
+        self.entries = _members(file.infolist())
+
+    def unpack(self, source: Source, config: ImportConfig) -> Iterator[bytes] | None:
+        entry = self.entries.get(source.member)
+        return None if entry is None else unpack(source.as_path, self.file, entry, config)
+
+    def close(self) -> None:
+        super().close()
+        self.file.close()
+
+
+class _CompressedArchive(_Archive):
+    def __init__(self, file: CompressedFile) -> None:
+        super().__init__()
+        self.file = file
+
+    def unpack(self, source: Source, config: ImportConfig) -> Iterator[bytes] | None:
+        return self.file.unpack(config) if source.member == self.file.member else None
+
+
 def _open(path: Path) -> _Archive:
+    with path.open("rb") as file:
+        is_compressed = is_compressed_data(file.read(HEAD_BYTES))
     try:
-        return _Archive(ZipFile(path))
+        return _CompressedArchive(CompressedFile(path)) if is_compressed else _ZipArchive(ZipFile(path))
     except DAMAGE as cause:
         raise UnreadableDocumentError(path, "it is damaged") from cause
 

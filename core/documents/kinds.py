@@ -115,6 +115,8 @@ KINDS = (
     Kind("odt", "OpenDocument", ".odt .ott", "opendocument:read_opendocument", "signatures:is_odt"),
     Kind("docx", "Word", ".docx .docm .dotx .dotm", "word:read_word", "signatures:is_docx"),
     Kind("archive", "Archive", ".zip", "archive:read_archive", "signatures:is_archive", has_members=True),
+    Kind("compressed", "Compressed file", ".gz .bz2 .xz", "archive:read_compressed", "signatures:is_compressed",
+         has_members=True),
     Kind("html", "Web page", ".html .htm .xhtml .xht", "web_page:read_web_page",
          text_signature="signatures:is_html"),
     Kind("code", "Source code", text_signature="signatures:is_script", lines_have_meaning=True, is_monospaced=True),

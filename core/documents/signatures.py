@@ -2,6 +2,7 @@
 
 import re
 
+from core.documents.compressed_file import is_compressed_data
 from core.documents.file_sample import FileSample
 from core.documents.source_code import names_interpreter
 from core.errors.base import UnsupportedDocumentError
@@ -63,6 +64,10 @@ def is_archive(sample: FileSample) -> bool:
     if "ppt" in folders:
         raise UnsupportedDocumentError(sample.path, "it is a PowerPoint presentation")
     return True
+
+
+def is_compressed(sample: FileSample) -> bool:
+    return is_compressed_data(sample.head)
 
 
 def is_html(sample: FileSample) -> bool:

@@ -12,9 +12,6 @@ RICH_TEXT = b"{\\rtf"
 TAR = slice(257, 262)
 
 OTHERS = {
-    b"\x1f\x8b": "it is a compressed archive",
-    b"BZh": "it is a compressed archive",
-    b"\xfd7zXZ": "it is a compressed archive",
     b"(\xb5/\xfd": "it is a compressed archive",
     b"7z\xbc\xaf": "it is a compressed archive",
     b"Rar!": "it is a compressed archive",

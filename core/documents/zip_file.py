@@ -97,8 +97,18 @@ def refuse_bomb(path: Path, entries: Sequence[ZipInfo], config: ImportConfig) ->
         problem = f"it holds {counted(len(entries), 'file')}, and {config.archive_files:,} is the limit"
     elif unpacked > config.archive_mib * MEBIBYTE:
         problem = f"it unpacks to {unpacked // MEBIBYTE:,} MiB, and {config.archive_mib:,} MiB is the limit"
-    elif unpacked > SMALL_BYTES and unpacked > config.archive_ratio * path.stat().st_size:
-        problem = f"it is packed tighter than {config.archive_ratio:,} to 1, as bombs are"
     else:
+        refuse_ratio(path, unpacked, path.stat().st_size, config)
         return
     raise UnsupportedDocumentError(path, problem)
+
+
+def refuse_ratio(path: Path, unpacked: int, packed: int, config: ImportConfig) -> None:
+    """Check that so many bytes may come from so few.
+
+    Raises:
+        UnsupportedDocumentError: It is packed too tightly.
+    """
+    if unpacked > SMALL_BYTES and unpacked > config.archive_ratio * packed:
+        problem = f"it is packed tighter than {config.archive_ratio:,} to 1, as bombs are"
+        raise UnsupportedDocumentError(path, problem)

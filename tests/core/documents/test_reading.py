@@ -132,7 +132,7 @@ def test_an_empty_file_that_promises_more_is_unreadable(read, name):
     ("data", "what"),
     [
         (b"\x7fELF\x02\x01\x01\x00", "a program"),
-        (b"\x1f\x8b\x08\x00\x00\x00\x00\x00", "a compressed archive"),
+        (b"7z\xbc\xaf\x27\x1c\x00\x04", "a compressed archive"),
         (b"notes.txt" + bytes(248) + b"ustar" + bytes(300), "an archive"),
         (b"OggS\x00\x02" + bytes(20), "sound or video"),
         (OLD_OFFICE, "an office document of the old binary kind"),

@@ -1,0 +1,125 @@
+"""A single file that gzip, bzip2 or xz has packed: its bytes, piece by piece, and never more than a file may have."""
+
+import bz2
+import lzma
+import zlib
+from collections.abc import Iterator
+from pathlib import Path, PurePath
+from typing import BinaryIO, Protocol
+
+from core.config.corpus import ImportConfig
+from core.documents.zip_file import CHUNK_BYTES, MEBIBYTE, refuse_ratio
+from core.errors.base import UnreadableDocumentError, UnsupportedDocumentError
+
+GZIP, BZIP2, XZ = b"\x1f\x8b\x08", b"BZh", b"\xfd7zXZ\x00"
+SUFFIXES = (".gz", ".bz2", ".xz")
+PACKED_BYTES = 64 * 1024  # read at once
+GZIP_WINDOW = 16 + zlib.MAX_WBITS  # zlib's word for a header and a checksum as gzip has them
+MOST_MEMORY = 512 * MEBIBYTE  # for xz, whose header says how much it needs
+
+
+class _Decompressor(Protocol):
+    """As those of bz2 and lzma are."""
+
+    @property
+    def eof(self) -> bool: ...
+    @property
+    def needs_input(self) -> bool: ...
+    @property
+    def unused_data(self) -> bytes: ...
+    def decompress(self, data: bytes, max_length: int) -> bytes: ...
+
+
+class _Gzip:
+    """zlib's decompressor with the ways of the others."""
+
+    def __init__(self) -> None:
+        self._zlib = zlib.decompressobj(GZIP_WINDOW)
+        self.needs_input = True
+
+    @property
+    def eof(self) -> bool:
+        return self._zlib.eof
+
+    @property
+    def unused_data(self) -> bytes:
+        return self._zlib.unused_data
+
+    def decompress(self, data: bytes, max_length: int) -> bytes:
+        unpacked = self._zlib.decompress(self._zlib.unconsumed_tail + data, max_length)
+        self.needs_input = not self._zlib.unconsumed_tail and len(unpacked) < max_length
+        return unpacked
+
+
+class CompressedFile:
+    """A file with one other file in it.
+
+    Attributes:
+        has_more: After its end there is something that is not compressed; known once it was read to the end.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.has_more = False
+        with path.open("rb") as file:
+            self._magic = file.read(len(XZ))
+
+    @property
+    def member(self) -> str:
+        """The name of the file inside: that of the file without `.gz`."""
+        name = PurePath(self.path.name)
+        return name.stem if name.suffix.lower() in SUFFIXES else name.name
+
+    def unpack(self, config: ImportConfig) -> Iterator[bytes]:
+        """The bytes of the file inside.
+
+        Raises:
+            UnsupportedDocumentError: They are more than a file may have, or packed as bombs are.
+            UnreadableDocumentError: It is damaged or truncated.
+        """
+        size, packed_bytes = 0, self.path.stat().st_size
+        try:
+            with self.path.open("rb") as file:
+                for chunk in self._streams(file):
+                    size += len(chunk)
+                    if size > config.file_mib * MEBIBYTE:
+                        problem = f"it unpacks to more than {config.file_mib:,} MiB"
+                        raise UnsupportedDocumentError(self.path, problem)
+                    refuse_ratio(self.path, size, packed_bytes, config)
+                    yield chunk
+        except EOFError as cause:
+            raise UnreadableDocumentError(self.path, "the file is truncated") from cause
+        except (zlib.error, lzma.LZMAError, OSError, ValueError) as cause:
+            raise UnreadableDocumentError(self.path, "it is damaged") from cause
+
+    def _streams(self, file: BinaryIO) -> Iterator[bytes]:
+        """Several may stand one behind the other, with zeros in between, and are one file."""
+        data = file.read(PACKED_BYTES)
+        while data and not self.has_more:
+            decompressor = self._decompressor()
+            while not decompressor.eof:
+                if decompressor.needs_input and not data:
+                    data = file.read(PACKED_BYTES)
+                    if not data:
+                        raise EOFError
+                yield decompressor.decompress(data, CHUNK_BYTES)
+                data = b""
+            data = decompressor.unused_data.lstrip(b"\0")
+            while not data and (more := file.read(PACKED_BYTES)):
+                data = more.lstrip(b"\0")
+            if len(data) < len(XZ):
+                data += file.read(len(XZ))
+            self.has_more = bool(data) and not is_compressed_data(data)
+
+    def _decompressor(self) -> _Decompressor:
+        if self._magic.startswith(GZIP):
+            return _Gzip()
+        if self._magic.startswith(BZIP2):
+            return bz2.BZ2Decompressor()
+        return lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=MOST_MEMORY)
+
+
+def is_compressed_data(head: bytes) -> bool:
+    """Whether bytes begin as a compressed file does. "BZh" alone may begin a text: a block's mark follows it."""
+    is_bzip2 = head.startswith(BZIP2) and head[3:4].isdigit() and head[4:10] in (b"1AY&SY", b"\x17rE8P\x90")
+    return is_bzip2 or head.startswith((GZIP, XZ))
