@@ -15,7 +15,7 @@ from core.control import StopToken
 from core.errors.base import BadSettingError
 from core.errors.runs import RunFinishedError
 from core.events.base import Notice
-from core.events.runs import Evaluated, RunPrepared, StepDone
+from core.events.runs import CheckpointSaved, Evaluated, RunPrepared, StepDone
 from core.planning.horizon import Epoch, RunCosts, StepsTaken, planned_steps
 from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
@@ -181,6 +181,23 @@ def test_a_run_in_minutes_that_is_resumed_ends_where_it_was_planned_to(filled, t
     rest = resume(filled)
     assert len(six_steps) == 2  # once for each of the runs, and not again
     assert losses(first) + losses(rest) == losses(whole)
+
+
+def test_a_run_in_minutes_that_is_killed_after_a_checkpoint_counts_the_time_it_used(filled, tiny, six_steps):
+    whole = train(filled, tiny(MINUTES), "whole")
+    for event in train_model(filled, "a", tiny(MINUTES), StopToken()):
+        if isinstance(event, CheckpointSaved) and event.step == 2:  # what a kill leaves of it
+            killed = Workspace(shutil.copytree(filled.root, filled.root.with_name("killed")))
+    used = read_state(killed.run("a").checkpoint(2)).seconds
+    rest = resume(killed)
+    assert len(six_steps) == 2  # no new minutes are planned
+    assert losses(rest) == [event.loss for event in whole if is_measured_after(event, 2)]
+    after = [event.seconds for event in rest if isinstance(event, StepDone)]
+    assert read_state(killed.run("a").checkpoint(6)).seconds == pytest.approx(used + sum(after))
+
+
+def is_measured_after(event, step):
+    return isinstance(event, StepDone | Evaluated) and event.step > step
 
 
 @pytest.fixture
