@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QMenu
 
 from app.tabs.chat.view.conversation_area import ConversationArea
 from app.tabs.chat.view.message_item import MessageItem, Unit
+from app.tabs.chat.view.message_segments import code_of
 from app.tabs.chat.view.segment_document import language_of
 
 COPIED_MS = 1500
@@ -55,7 +56,7 @@ class CodeBlocks(QObject):
         """Put a whole code block on the clipboard; `unit` is its first part."""
         first = item.units.index(unit)
         last = next(one for one in item.units[first:] if one.segment.closes)
-        QGuiApplication.clipboard().setText(item.text[unit.segment.first : last.segment.last])
+        QGuiApplication.clipboard().setText(code_of(item.text, unit.segment, last.segment.last))
         self.copied = unit
         self._copied_for.start()
         self._area.viewport().update()

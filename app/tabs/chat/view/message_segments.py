@@ -14,6 +14,10 @@ Kind = Literal["plain", "prose", "code"]
 _FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})[ \t]*([^\n`]*)(?:\n|\Z)", re.MULTILINE)
 _PARAGRAPH = re.compile(r"\n[ \t]*\n+(?=[^\s])")  # a blank line before one that is not indented
 _LINE = re.compile(r"\n")
+_INDENTED = re.compile(r"^(?: {4}|\t)[ \t]*\S", re.MULTILINE)
+_OUTDENTED = re.compile(r"^(?! {4}|\t)[ \t]*\S", re.MULTILINE)
+_INDENT = re.compile(r"^(?: {4}|\t)", re.MULTILINE)
+_ITEM = re.compile(r" {0,3}(?:[-*+]|\d{1,9}[.)])\s")
 _HALF_FENCE = re.compile(r"(?:^|\n)[ \t]*(?:`{1,2}|~{1,2})\Z")
 
 
@@ -21,6 +25,7 @@ class Segment(NamedTuple):  # a long message has thousands
     """Characters `start` to `end` of a message; those from `first` to `last` are shown.
 
     A long code block is several segments: the first `opens` it, the last `closes` it. `block` is where its text begins.
+    Without a `fence` its lines are indented instead.
     """
 
     kind: Kind
@@ -51,7 +56,14 @@ def markdown_segments(text: str, start: int = 0, part: Segment | None = None) ->
     at = found[-1].end if found else start
     while at < len(text):
         fence = _FENCE.search(text, at)
-        found.extend(_prose(text, at, fence.start() if fence else len(text)))
+        prose_end = fence.start() if fence else len(text)
+        indented = _indented(text, at, prose_end)
+        found.extend(_prose(text, at, prose_end if indented is None else indented))
+        if indented is not None:
+            places = (indented, indented, indented, indented)
+            found.extend(_code(text, indented, Segment("code", *places, block=indented)))
+            at = found[-1].end
+            continue
         if fence is None:
             break
         body = fence.end()
@@ -79,6 +91,50 @@ def without_half_fence(text: str) -> str:
     return text[: half.start()] if half else text
 
 
+def code_of(text: str, segment: Segment, last: int) -> str:
+    """What a code block holds, from a segment's first character up to another one of the block."""
+    code = text[segment.first : last]
+    return code if segment.fence else _INDENT.sub("", code)
+
+
+def code_lines(text: str, segment: Segment) -> Iterator[tuple[int, int]]:
+    """Where the lines of an indented code block begin behind their indent, and end with their line break."""
+    at = segment.first
+    for line in text[segment.first : segment.last].splitlines(keepends=True):
+        indent = _INDENT.match(line)
+        yield at + (indent.end() if indent else 0), at + len(line)
+        at += len(line)
+
+
+def _indented(text: str, start: int, end: int) -> int | None:
+    """Where the next code block without a fence begins: behind a blank line, and not as the rest of a list item.
+
+    What stands before decides, wherever the search begins: so a text that grows is cut as if it came at once.
+    """
+    for found in _INDENTED.finditer(text, start, end):
+        before = _lines_before(text, found.start())
+        if not next(before, "").strip() and not _is_in_list(before):
+            return found.start()
+    return None
+
+
+def _lines_before(text: str, at: int) -> Iterator[str]:
+    """The lines that end before a character that begins one, the nearest first."""
+    while at > 0:
+        begin = text.rfind("\n", 0, at - 1) + 1
+        yield text[begin : at - 1]
+        at = begin
+
+
+def _is_in_list(before: Iterator[str]) -> bool:
+    for line in before:
+        if _ITEM.match(line):
+            return True
+        if line and not line[0].isspace():
+            return False
+    return False
+
+
 def _prose(text: str, start: int, end: int) -> Iterator[Segment]:
     for a, b in _pieces(text, start, end, _PARAGRAPH):
         shown = text[a:b]
@@ -88,11 +144,7 @@ def _prose(text: str, start: int, end: int) -> Iterator[Segment]:
 
 def _code(text: str, start: int, opened: Segment) -> Iterator[Segment]:
     """The parts of a code block from `start` on; the first of them is the one that opens it, where start is its begin."""
-    mark = re.escape(opened.fence[0])
-    close = re.compile(rf"^[ \t]*{mark}{{{len(opened.fence)},}}[ \t]*(?:\n|\Z)", re.MULTILINE).search(
-        text, start
-    )
-    body_end = close.start() if close else len(text)
+    body_end, block_end = _ends(text, start, opened)
     pieces = list(_pieces(text, start, body_end, _LINE)) or [(start, start)]
     for number, (a, b) in enumerate(pieces):
         is_first = number == 0 and start == opened.block
@@ -100,7 +152,7 @@ def _code(text: str, start: int, opened: Segment) -> Iterator[Segment]:
         yield Segment(
             "code",
             opened.start if is_first else a,
-            close.end() if close and is_last else b,
+            block_end if is_last else b,
             a,
             b - (b > a and text[b - 1] == "\n"),
             opened.fence,
@@ -109,6 +161,20 @@ def _code(text: str, start: int, opened: Segment) -> Iterator[Segment]:
             is_last,
             opened.block,
         )
+
+
+def _ends(text: str, start: int, opened: Segment) -> tuple[int, int]:
+    """Where what a code block holds ends, and where the block does: behind the closing fence, or blank lines."""
+    if not opened.fence:
+        behind = _OUTDENTED.search(text, start)
+        block_end = behind.start() if behind else len(text)
+        body = text[start:block_end].rstrip()
+        return min(start + len(body) + 1, block_end), block_end
+    mark = re.escape(opened.fence[0])
+    close = re.compile(rf"^[ \t]*{mark}{{{len(opened.fence)},}}[ \t]*(?:\n|\Z)", re.MULTILINE).search(
+        text, start
+    )
+    return (close.start(), close.end()) if close else (len(text), len(text))
 
 
 def _pieces(text: str, start: int, end: int, border: re.Pattern[str]) -> Iterator[tuple[int, int]]:

@@ -22,7 +22,7 @@ from app.tabs.chat.view.document_style import (
     wrapping,
 )
 from app.tabs.chat.view.markdown_document import write_markdown
-from app.tabs.chat.view.message_segments import Segment
+from app.tabs.chat.view.message_segments import Segment, code_lines
 from app.tabs.chat.view.source_map import SourceMap, shown
 from app.tabs.chat.view.token_spans import TokenSpans
 
@@ -77,10 +77,13 @@ def segment_document(
     else:
         code = segment.kind == "code"
         cursor.setBlockFormat(paragraph(line_height=CODE_LINE_HEIGHT_PERCENT) if code else paragraph())
-        made.source_map.add(0, segment.first, text[segment.first : segment.last])
-        if style.shading != "none" and len(spans):
+        if code and not segment.fence:
+            _write_indented(cursor, text, segment, made.source_map)
+        elif style.shading != "none" and len(spans):
+            made.source_map.add(0, segment.first, text[segment.first : segment.last])
             _write_shaded(cursor, text, segment, style.shading, spans)
         else:
+            made.source_map.add(0, segment.first, text[segment.first : segment.last])
             cursor.insertText(shown(text[segment.first : segment.last]))
     for start, end in generated:
         _merge(made, start, end, segment, ink("accent"))
@@ -88,6 +91,13 @@ def segment_document(
         _merge(made, start, end, segment, passage_look())
     cursor.endEditBlock()
     return made
+
+
+def _write_indented(cursor: QTextCursor, text: str, segment: Segment, places: SourceMap) -> None:
+    """Write the lines of a code block without the indent that makes them one."""
+    for begin, end in code_lines(text, segment):
+        places.add(cursor.position(), begin, text[begin:end])
+        cursor.insertText(shown(text[begin:end]))
 
 
 def _write_shaded(

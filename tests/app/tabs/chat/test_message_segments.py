@@ -4,13 +4,15 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from app.tabs.chat.view.document_style import DocumentStyle
-from app.tabs.chat.view.message_segments import MOST, grown, markdown_segments, plain_segments
+from app.tabs.chat.view.message_segments import MOST, code_of, grown, markdown_segments, plain_segments
 from app.tabs.chat.view.segment_document import segment_document
 from app.tabs.chat.view.source_map import SourceMap, qt_length, shown
 from app.tabs.chat.view.token_spans import TokenSpans
 from tests.app.tabs.chat.messages import long_text, token
 
-PIECES = st.sampled_from(["word ", "\n", "\n\n", "```", "```py\n", "~~~\n", "x" * 900, "  ", "- a\n", "`"])
+PIECES = st.sampled_from(
+    ["word ", "\n", "\n\n", "```", "```py\n", "~~~\n", "x" * 900, "  ", "    ", "\n\n    y", "- a\n", "`"]
+)
 TEXTS = st.lists(PIECES, max_size=30).map("".join)
 
 
@@ -18,6 +20,31 @@ def test_a_code_block_stands_by_itself():
     text = "before\n```python\nx = 1\n```\nafter"
     found = [(one.kind, text[one.first : one.last], one.language) for one in markdown_segments(text)]
     assert found == [("prose", "before", ""), ("code", "x = 1", "python"), ("prose", "after", "")]
+
+
+def parts(text):
+    return [(one.kind, text[one.first : one.last]) for one in markdown_segments(text)]
+
+
+def test_lines_indented_behind_a_blank_line_are_a_code_block():
+    text = "before\n\n    x = 1\n\n    y = 2\n\nafter"
+    assert parts(text) == [("prose", "before"), ("code", "    x = 1\n\n    y = 2"), ("prose", "after")]
+    assert parts("    x = 1") == [("code", "    x = 1")]
+
+
+def test_what_goes_on_with_a_paragraph_or_a_list_is_no_code_block():
+    for text in ("before\n    on", "- item\n\n    more of it", "1. item\n  of two lines\n\n    more of it"):
+        assert parts(text) == [("prose", text)]
+
+
+def test_a_code_block_without_a_fence_is_shown_and_copied_without_its_indent(qapp):
+    text = "see\n\n    if x:\n        y()\n"
+    block = markdown_segments(text)[1]
+    assert code_of(text, block, block.last) == "if x:\n    y()"
+    made = segment_document(text, block, DocumentStyle(qapp.font()), TokenSpans())
+    assert made.toPlainText() == "if x:\n    y()"
+    ((first, last),) = made.source_map.places(text.index("y()"), text.index("y()") + 3)
+    assert made.toPlainText()[first:last] == "y()"
 
 
 def test_a_fence_is_closed_by_one_as_long():
