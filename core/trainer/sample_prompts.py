@@ -21,11 +21,10 @@ def sample_prompts(tokenizer: Tokenizer, ids: list[int]) -> list[list[int]]:
 
     They are spread over the documents, and no two are alike. None where the text has neither.
     """
-    questions = list(_questions(tokenizer, ids))
-    words = list(dict.fromkeys(filter(None, map(readable, _beginnings(tokenizer, ids)))))
+    questions, words = list(find_questions(tokenizer, ids)), find_beginnings(tokenizer, ids)
     if len(questions) >= len(words):
-        return _spread(questions)
-    return [tokenizer.encode(text) for text in _spread(words)]
+        return spread(questions)
+    return [tokenizer.encode(text) for text in spread(words)]
 
 
 def readable(text: str) -> str:
@@ -42,16 +41,23 @@ def readable(text: str) -> str:
     return " ".join(words) if all(any(map(str.isalpha, word)) for word in words) else ""
 
 
+def find_beginnings(tokenizer: Tokenizer, ids: list[int]) -> list[str]:
+    """The readable words that documents begin with, each once."""
+    return list(dict.fromkeys(filter(None, map(readable, _beginnings(tokenizer, ids)))))
+
+
 def _beginnings(tokenizer: Tokenizer, ids: list[int]) -> Iterator[str]:
-    """How documents begin; the first text counts too, though it may be the middle of one."""
+    """How documents without roles begin; the first text counts too, though it may be the middle of one."""
     for start in [0, *(place + 1 for place, token in enumerate(ids) if token == EOS)]:
         document = ids[start : start + BEGINNING_TOKENS]
+        if document[:1] in ([tokenizer.user_id], [tokenizer.assistant_id]):
+            continue
         end = document.index(EOS) if EOS in document else len(document)
         yield tokenizer.decode(document[:end]) + (" " if end < len(document) else "")
 
 
-def _questions(tokenizer: Tokenizer, ids: list[int]) -> Iterator[list[int]]:
-    """What users ask in conversations, up to where the assistant begins."""
+def find_questions(tokenizer: Tokenizer, ids: list[int]) -> Iterator[list[int]]:
+    """What users ask in conversations, each once: from an <eos> and the user's role to the assistant's."""
     user, assistant = tokenizer.user_id, tokenizer.assistant_id
     seen = set()
     for start in (place for place, token in enumerate(ids) if token == user):
@@ -61,7 +67,7 @@ def _questions(tokenizer: Tokenizer, ids: list[int]) -> Iterator[list[int]]:
             yield [EOS, *asked]
 
 
-def _spread(found: list[Found]) -> list[Found]:
+def spread(found: list[Found]) -> list[Found]:
     """Some of them, from the first to the last at even distances."""
     count = min(MOST_PROMPTS, len(found))
     return [found[place * (len(found) - 1) // max(count - 1, 1)] for place in range(count)]

@@ -1,11 +1,5 @@
 """The request for prompts that a run's model can do something with: questions of its text, or how its texts begin."""
 
-from collections.abc import Iterator
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
-
 from core.batches.dataset import read_dataset
 from core.control import StopToken
 from core.errors.base import DamagedDatasetError
@@ -15,13 +9,11 @@ from core.runs.folder import Workspace
 from core.runs.pointers import pointed_step, state_or_none
 from core.sample.meadow import held_out_questions
 from core.tokenizers.files import load_tokenizer
-from core.tokenizers.tokenizer import EOS, Tokenizer
+from core.tokenizers.tokenizer import Tokenizer
+from core.trainer.sample_prompts import MOST_PROMPTS, find_beginnings, find_questions, spread
 
-COUNT = 3
 SHORTEST, LONGEST = 6, 60  # characters
-BEGINNING_WORDS = 5
 READ_TOKENS = 200_000  # of the text, from its beginning
-TURN_TOKENS = 64
 
 
 @at_once
@@ -36,7 +28,7 @@ def suggest_prompts(workspace: Workspace, name: str, stop: StopToken) -> tuple[s
     run = catalog.folder(name)
     if catalog.config(name).corpus.folder == str(workspace.sample):
         questions = held_out_questions()
-        return tuple(one.question for one in questions[:: len(questions) // COUNT][:COUNT])
+        return tuple(one.question for one in questions[:: len(questions) // MOST_PROMPTS][:MOST_PROMPTS])
     state = state_or_none(run, pointed_step(run, "last"))
     if state is None:
         return ()
@@ -44,24 +36,16 @@ def suggest_prompts(workspace: Workspace, name: str, stop: StopToken) -> tuple[s
         dataset = read_dataset(workspace.datasets / state.dataset, stop)
     except DamagedDatasetError:
         return ()
-    tokenizer = load_tokenizer(run.tokenizer)
-    ids = dataset.tokens("train")[:READ_TOKENS]
-    marker = tokenizer.user_id if dataset.has_conversations else EOS
-    found: dict[str, None] = {}
-    for prompt in _prompts(np.asarray(ids), marker, tokenizer, dataset.has_conversations):
-        found.setdefault(prompt)
-        if len(found) == COUNT or stop.asked:
-            break
-    return tuple(found)
+    return _prompts(load_tokenizer(run.tokenizer), dataset.tokens("train")[:READ_TOKENS].tolist())
 
 
-def _prompts(ids: NDArray[Any], marker: int, tokenizer: Tokenizer, asked: bool) -> Iterator[str]:
-    begins = np.flatnonzero(ids == marker) + 1
-    for begin in begins if asked else [0, *begins]:
-        turn = ids[begin : begin + TURN_TOKENS].tolist()
-        ends = [turn.index(one) for one in (tokenizer.assistant_id, EOS) if one in turn]
-        text = tokenizer.decode(turn[: min(ends, default=len(turn))]).strip()
-        if not asked:
-            text = " ".join(text.split()[:BEGINNING_WORDS])
-        if SHORTEST <= len(text) <= LONGEST and text.isprintable() and (ends or not asked):
-            yield text
+def _prompts(tokenizer: Tokenizer, ids: list[int]) -> tuple[str, ...]:
+    """Questions or beginnings, of whichever kind the text has more."""
+    without_roles = (tokens[2:-1] for tokens in find_questions(tokenizer, ids))
+    questions = [text for text in map(tokenizer.decode, without_roles) if _fits(text)]
+    beginnings = [text for text in find_beginnings(tokenizer, ids) if _fits(text)]
+    return tuple(map(str.strip, spread(questions if len(questions) >= len(beginnings) else beginnings)))
+
+
+def _fits(text: str) -> bool:
+    return SHORTEST <= len(text.strip()) <= LONGEST and text.strip().isprintable()

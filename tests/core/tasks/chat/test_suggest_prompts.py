@@ -1,7 +1,21 @@
 """What a conversation could begin with, taken from the text that a run was trained on."""
 
+from core.config.corpus import CorpusConfig
+from core.config.toml import run_to_toml
 from core.control import StopToken
+from core.corpus.duplicates import digest_text
+from core.corpus.ledger import Reading
+from core.corpus.library import Library
+from core.corpus.reading import Digested
+from core.documents.document import Document
+from core.runs.catalog import Catalog
+from core.runs.folder import Workspace
+from core.sample.meadow import held_out_questions
 from core.tasks.chat.suggest_prompts import suggest_prompts
+from core.tasks.training.train_model import train_model
+from tests.core.conftest import TINY, record_texts
+
+ANIMALS = ("goat", "cow", "horse", "dog", "hen", "cat")
 
 
 def asked(workspace):
@@ -13,7 +27,46 @@ def asked(workspace):
         return end.value
 
 
-def test_prompts_are_of_the_training_text(trained):
+def trained_on(root, texts, talk):
+    """A workspace with the run "first", on texts by their names and on the lines of a file of conversations."""
+    workspace = Workspace(root)
+    record_texts(workspace, texts)
+    document = Document("talk.jsonl", "conversation", "0" * 64, talk)
+    with Library(workspace.library) as library:
+        library.record(Reading("/documents/talk.jsonl", len(talk)), Digested(document, digest_text(talk)))
+    list(train_model(workspace, "first", TINY, StopToken()))
+    return workspace
+
+
+def test_a_base_model_gets_the_first_words_of_documents(trained):
+    beginnings = {"the grey cat sleeps on", "a small fish swims in", "hens lay brown eggs in"}
+    assert set(asked(trained)) <= beginnings
+    assert asked(trained)
+
+
+def test_a_run_on_the_sample_gets_questions_that_were_held_out(trained):
+    config = Catalog(trained).config("first")
+    config = config.model_copy(update={"corpus": CorpusConfig(folder=str(trained.sample))})
+    trained.run("first").config.write_text(run_to_toml(config), encoding="utf-8")
     prompts = asked(trained)
-    assert 1 <= len(prompts) <= 3 and len(set(prompts)) == len(prompts)
-    assert all(6 <= len(prompt) <= 60 for prompt in prompts)
+    assert len(set(prompts)) == 3
+    assert set(prompts) <= {one.question for one in held_out_questions()}
+
+
+def test_questions_are_suggested_where_most_documents_are_conversations(tmp_path):
+    talk = "".join(
+        f"<|user|>Where does the {animal} sleep?<|assistant|>In the barn, on straw.<eos>\n"
+        for animal in ANIMALS
+    )
+    prompts = asked(trained_on(tmp_path, {"story.txt": "Once upon a time a goat sang. " * 9}, talk * 4))
+    assert len(prompts) == 3
+    assert all(prompt.startswith("Where does the ") and prompt.endswith("?") for prompt in prompts)
+
+
+def test_beginnings_are_suggested_where_few_documents_are_conversations_and_junk_is_none(tmp_path):
+    texts = {f"{animal}.txt": f"The old {animal} slept well and long. " * 8 for animal in ANIMALS}
+    texts["junk.txt"] = ")RQW# -* 77 {} == " * 20
+    talk = "<|user|>Who sings?<|assistant|>The goat sings all day long in the sun.<eos>\n" * 4
+    prompts = asked(trained_on(tmp_path, texts, talk))
+    assert len(prompts) == 3
+    assert [prompt for prompt in prompts if not prompt.startswith("The old ")] == []
