@@ -188,7 +188,7 @@ def runs(context: typer.Context) -> int:
     """List the runs, the most recently changed first."""
     context.obj.workspace.look()
     rows = [asdict(run) for run in Catalog(context.obj.workspace).runs()]
-    columns = (
+    columns = [
         "name",
         "preset",
         "step",
@@ -198,7 +198,9 @@ def runs(context: typer.Context) -> int:
         "parameters",
         "bytes",
         "changed",
-    )
+    ]
+    if any(row["problem"] for row in rows):
+        columns.append("problem")
     print_rows(context, "run", columns, rows)
     return 0
 

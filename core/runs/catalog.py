@@ -3,23 +3,27 @@
 import difflib
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 from filelock import FileLock, Timeout
 
 from core.config.run import RunConfig
 from core.config.toml import checked, read_run
 from core.errors.base import UsageError, UserFacingError
-from core.errors.runs import DamagedRunError, UnknownRunError
+from core.errors.runs import DamagedCheckpointError, DamagedRunError, UnknownRunError
 from core.events.base import Event
 from core.runs.folder import RunFolder, Workspace
 from core.runs.journal import read_events
 from core.runs.pointers import checkpoint_steps, kept_names, pointed_step, snapshot_steps, state_or_none
-from core.runs.state import CheckpointState
+from core.runs.state import CheckpointState, read_state
 from core.wording import natural_key
+
+Read = TypeVar("Read")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +31,7 @@ class RunSummary:
     """One run in a line. Losses in nats per token, `bytes` of all its files, `changed` in seconds since 1970.
 
     `checkpoints` and `snapshots` are steps, ascending; a step can have both. `kept` are the names of those kept for ever.
+    `problem` says why the run cannot be opened, or its last checkpoint cannot, as the end of a sentence; else it is "".
     """
 
     name: str
@@ -44,6 +49,7 @@ class RunSummary:
     has_conversations: bool | None
     snapshots: tuple[int, ...] = ()
     kept: tuple[str, ...] = ()
+    problem: str = ""
 
     @property
     def saved_steps(self) -> tuple[int, ...]:
@@ -58,12 +64,12 @@ class Catalog:
         self._workspace = workspace
 
     def names(self) -> list[str]:
-        """The runs that have settings or a checkpoint, in natural order."""
+        """The runs that have settings or a checkpoint, and folders that cannot be looked into, in natural order."""
         names = (path.name for path in self._workspace.runs.glob("*") if is_run(RunFolder(path)))
         return sorted(names, key=natural_key)
 
     def runs(self) -> list[RunSummary]:
-        """All runs, the last changed first; one whose files are damaged is shown as far as it can be read."""
+        """All runs, the last changed first; one that is damaged or locked is shown as far as it can be read, with the reason."""
         folders = (RunFolder(self._workspace.runs / name) for name in self.names())
         return sorted(map(_summary, folders), key=lambda run: run.changed, reverse=True)
 
@@ -126,8 +132,11 @@ class Catalog:
 
 
 def is_run(run: RunFolder) -> bool:
-    """True where a run stands: settings, or checkpoints whose settings are lost."""
-    return run.config.exists() or bool(checkpoint_steps(run))
+    """True where a run stands: settings, or checkpoints whose settings are lost, or what must not be looked into."""
+    try:
+        return run.config.exists() or bool(checkpoint_steps(run))
+    except OSError:
+        return True
 
 
 def is_held(run: RunFolder) -> bool:
@@ -186,8 +195,32 @@ def has_conversations(run: RunFolder, state: CheckpointState) -> bool:
 
 
 def _summary(folder: RunFolder) -> RunSummary:
+    try:
+        return _summary_of_files(folder)
+    except OSError as refusal:
+        problem = f"it cannot be read: {(refusal.strerror or str(refusal)).lower()}"
+        return RunSummary(
+            folder.name,
+            "",
+            0,
+            0,
+            None,
+            None,
+            0,
+            _size(folder.root),
+            _changed(folder),
+            (),
+            None,
+            None,
+            None,
+            problem=problem,
+        )
+
+
+def _summary_of_files(folder: RunFolder) -> RunSummary:
     last, best = pointed_step(folder, "last"), pointed_step(folder, "best")
-    config, state = _config_or_none(folder), state_or_none(folder, last)
+    config, no_config = _tried(partial(read_config, folder))
+    state, no_state = (None, "") if last is None else _tried(partial(read_state, folder.checkpoint(last)))
     return RunSummary(
         name=folder.name,
         preset=config.preset if config else "",
@@ -204,6 +237,7 @@ def _summary(folder: RunFolder) -> RunSummary:
         has_conversations=_conversations_or_none(folder, state),
         snapshots=snapshot_steps(folder),
         kept=kept_names(folder),
+        problem=no_config or no_state,
     )
 
 
@@ -216,11 +250,14 @@ def _planned_steps(config: RunConfig | None, state: CheckpointState | None) -> i
     return config.training.max_steps if planned is None else planned
 
 
-def _config_or_none(folder: RunFolder) -> RunConfig | None:
+def _tried(read: Callable[[], Read]) -> tuple[Read | None, str]:
+    """What can be read, or None and the reason."""
     try:
-        return read_config(folder)
-    except UserFacingError:
-        return None
+        return read(), ""
+    except DamagedRunError as error:
+        return None, error.reason
+    except DamagedCheckpointError as error:
+        return None, error.message.removesuffix(".")
 
 
 def _conversations_or_none(folder: RunFolder, state: CheckpointState | None) -> bool | None:

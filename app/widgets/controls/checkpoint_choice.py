@@ -68,9 +68,9 @@ class CheckpointChoice(QWidget):
         return self._runs.find(self.run_box.currentIndex())
 
     def show_runs(self, runs: Sequence[RunSummary]) -> None:
-        """Show the runs that have a checkpoint; what was chosen stays chosen."""
+        """Show the runs that have a checkpoint, and those that cannot be read; what was chosen stays chosen."""
         name, checkpoint = self._chosen_name(), self.checkpoint_box.currentData()
-        self._runs.show([run for run in runs if run.last_step is not None])
+        self._runs.show([run for run in runs if run.last_step is not None or run.problem])
         self.choose(name, checkpoint or "best")
         self.run_box.setPlaceholderText("Select a run" if self.has_runs() else "No runs yet")
 
@@ -101,7 +101,7 @@ class CheckpointChoice(QWidget):
             box.setEnabled(idle)
 
     def has_runs(self) -> bool:
-        return self._runs.rowCount() > 0
+        return self._runs.has_checkpoints()
 
     def _fill_checkpoints(self) -> None:
         self.checkpoint_box.clear()

@@ -221,6 +221,17 @@ def test_runs_are_listed_for_people_and_programs(trained, command, records):
     _, [row] = records("runs", "--workspace", trained.root)
     assert (row["event"], row["name"], row["step"], row["parameters"]) == ("run", "first", 6, 4832)
     assert {"train_loss", "val_loss", "bytes", "changed"} <= row.keys()
+    assert "problem" not in table
+
+
+def test_a_run_that_cannot_be_read_is_listed_with_the_reason(trained, command, records):
+    trained.run("first").config.write_text("damaged {")
+    code, table, _ = command("runs", "--workspace", trained.root)
+    assert code == 0
+    assert "its run.toml is not valid" in table
+    _, [row] = records("runs", "--workspace", trained.root)
+    assert row["problem"].startswith("its run.toml is not valid")
+    assert trained.run("first").config.read_text() == "damaged {"
 
 
 def test_every_setting_is_listed_with_its_default_and_limits(records):

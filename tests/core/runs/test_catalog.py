@@ -3,6 +3,7 @@
 import os
 import shutil
 import time
+from pathlib import Path
 
 import pytest
 from filelock import FileLock
@@ -87,6 +88,34 @@ def test_a_run_with_a_damaged_state_is_shown_without_its_figures(catalog, traine
     (trained.run("first").checkpoint(6) / "state.json").write_text("damaged {")
     [run] = catalog.runs()
     assert (run.step, run.train_loss, run.last_step) == (0, None, 6)
+    assert run.problem == "The checkpoint step-000006 is damaged: its state.json cannot be read"
+
+
+def test_a_whole_run_has_no_problem(catalog):
+    assert catalog.summary("first").problem == ""
+
+
+def test_a_run_whose_settings_and_checkpoints_cannot_be_read_is_listed_with_the_reason(catalog, trained):
+    shutil.rmtree(trained.run("first").checkpoints)
+    trained.run("first").config.write_text("damaged {")
+    [run] = catalog.runs()
+    assert (run.name, run.last_step) == ("first", None)
+    assert run.problem.startswith("its run.toml is not valid")
+
+
+def test_a_folder_that_must_not_be_looked_into_is_listed_with_the_reason(catalog, copy, trained, monkeypatch):
+    locked = copy("locked")
+    exists = Path.exists
+
+    def refuse(path):
+        if locked in path.parents:
+            raise PermissionError(13, "Permission denied", str(path))
+        return exists(path)
+
+    monkeypatch.setattr(Path, "exists", refuse)
+    found = {run.name: run.problem for run in catalog.runs()}
+    assert found == {"first": "", "locked": "it cannot be read: permission denied"}
+    assert catalog.unused_name("locked") == "locked-2"
 
 
 def test_a_run_before_its_first_checkpoint_is_shown(catalog, trained):

@@ -1,8 +1,11 @@
 """The rows of runs for boxes and lists."""
 
+from dataclasses import replace
+
 import pytest
 from PySide6.QtCore import Qt
 
+from app.widgets.controls.checkpoint_choice import CheckpointChoice
 from app.widgets.controls.run_list import RunList
 from core.runs.catalog import RunSummary
 
@@ -53,3 +56,26 @@ def test_news_of_the_same_runs_changes_rows_in_place(model, qtbot):
     with qtbot.assertNotEmitted(model.modelReset), qtbot.waitSignal(model.dataChanged):
         model.show([run("second", step=600), run("first")])
     assert "step 600" in model.data(model.index(0, 0), Qt.ItemDataRole.DisplayRole)
+
+
+LOST = replace(run("lost"), checkpoints=(), best_step=None, last_step=None, problem="its run.toml is missing")
+
+
+def test_a_run_that_cannot_be_read_is_seen_with_the_reason_and_cannot_be_selected(model):
+    model.show([run("first"), LOST])
+    assert model.data(model.index(1, 0)) == "lost: its run.toml is missing"
+    assert not model.flags(model.index(1, 0)) & Qt.ItemFlag.ItemIsEnabled
+    assert model.flags(model.index(0, 0)) & Qt.ItemFlag.ItemIsEnabled
+
+
+def test_the_keyboard_passes_over_a_run_that_cannot_be_read(qtbot):
+    choice = CheckpointChoice("to chat with")
+    qtbot.addWidget(choice)
+    choice.show_runs([LOST])
+    assert not choice.has_runs()
+    choice.show_runs([run("second"), LOST, run("first")])
+    assert choice.has_runs()
+    choice.choose("second", "best")
+    choice.show()
+    qtbot.keyClick(choice.run_box, Qt.Key.Key_Down)
+    assert choice.run.name == "first"
