@@ -24,10 +24,12 @@ from app.ending import EndingSignals
 from app.errors import DEFECT
 from app.help.crash_report import CrashReport, left_since_last_start, log_folder
 from app.help.report import LOG_LINE, LOG_NAME
+from app.instance import Instance, raise_open_window
 from app.jobs.garbage import GarbageCollector
 from app.jobs.job import Job
 from app.settings import WindowSettings
 from app.splash import application, end_splash, has_display
+from app.widgets.geometry import bring_to_front
 from app.widgets.label import MessageBox
 from app.widgets.theme import Theme
 from app.window.main_window import MainWindow
@@ -48,7 +50,7 @@ UNSEEN_PLATFORMS = ("offscreen", "minimal")
 
 
 def run(workspace: Workspace, named: bool = True) -> int:
-    """Open the window and stay until it is closed.
+    """Open the window and stay until it is closed; where it is open already, bring it to the front.
 
     Where a job does not end in time, the process does: without a return, with the same code.
 
@@ -65,8 +67,6 @@ def run(workspace: Workspace, named: bool = True) -> int:
     if not has_display():
         raise NoDisplayError
     sys.setswitchinterval(SWITCH_SECONDS)
-    crashed_before = left_since_last_start()
-    crash_report = CrashReport()
     logging.raiseExceptions = False  # a log that cannot be written is no reason to talk of it
     app = application()
     refusal = ""
@@ -76,11 +76,14 @@ def run(workspace: Workspace, named: bool = True) -> int:
         else:
             workspace, refusal = last_workspace(workspace)
     except UserFacingError as error:
-        crash_report.close()
         end_splash()
         if not _has_reader():
             failure_box(error.message, error.remedy).exec()
         raise
+    if raise_open_window(workspace.root):
+        return 0
+    crashed_before = left_since_last_start()
+    crash_report = CrashReport()
     sys.excepthook = CrashHook()
     collector = GarbageCollector(app)
     ending = EndingSignals(app)
@@ -111,6 +114,8 @@ class Studio(QObject):
         """Make the window of a workspace that is prepared; it is not shown yet."""
         super().__init__(app)
         self._theme = Theme(app)
+        self._instance = Instance(self)
+        self._instance.asked.connect(self._come_to_front)
         self._log_file: logging.Handler | None = None
         self._next: Workspace | None = None  # to be opened when the window that has closed is at rest
         self._stuck: list[
@@ -133,7 +138,12 @@ class Studio(QObject):
         window.workspace_requested.connect(self._replace)
         sys.excepthook = CrashHook(window)
         RecentWorkspaces().add(workspace.root.absolute())
+        self._instance.listen(workspace.root)
         return window
+
+    @Slot()
+    def _come_to_front(self) -> None:
+        bring_to_front(self.window)
 
     @Slot()
     def stop_and_close(self) -> None:

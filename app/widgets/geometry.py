@@ -29,6 +29,14 @@ def bring_inside(window: QWidget) -> None:
         window.setGeometry(fitted(window.geometry(), room_for(window)))
 
 
+def bring_to_front(window: QWidget) -> None:
+    """Show a window before the others, also one that stands in the task bar only."""
+    window.setWindowState(window.windowState() & ~Qt.WindowState.WindowMinimized)
+    window.show()
+    window.raise_()
+    window.activateWindow()
+
+
 def bounded(window: QWidget, size: QSize) -> QSize:
     """`size`, where the screen of `window` has room for it."""
     return size.boundedTo(room_for(window).size())

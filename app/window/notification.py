@@ -3,6 +3,8 @@
 from PySide6.QtCore import QObject, QTimer, Slot
 from PySide6.QtWidgets import QApplication, QSystemTrayIcon, QWidget
 
+from app.widgets.geometry import bring_to_front
+
 SHOWN_MS = 15_000
 SAID = {
     "finished": "{name} has completed all its steps.",
@@ -43,8 +45,7 @@ class Notifier(QObject):
 
     @Slot()
     def _come_to_front(self) -> None:
-        self._window.raise_()
-        self._window.activateWindow()
+        bring_to_front(self._window)
 
     @Slot()
     def _hide(self) -> None:

@@ -1,0 +1,114 @@
+"""A second start brings the first one's window to the front; with another workspace, or after a kill, it opens its own."""
+
+import subprocess
+import sys
+
+import pytest
+from PySide6.QtCore import Qt
+
+from app.instance import ANSWER, Instance, _connected, _server_name, raise_open_window
+from app.widgets.geometry import bring_to_front
+from tests.app.waiting import LONGEST_WAIT_MS
+
+PROGRAM = """
+import sys
+from pathlib import Path
+from app import application
+from core.runs.folder import Workspace
+
+class Telling(application.MainWindow):
+    def show(self):
+        super().show()
+        print("opened", flush=True)
+
+def told(window):
+    print("raised", flush=True)
+
+application.MainWindow, application.bring_to_front = Telling, told
+sys.exit(application.run(Workspace(Path(sys.argv[1]))))
+"""
+
+
+@pytest.fixture(autouse=True)
+def home(monkeypatch, tmp_path):
+    """Of the programs that are started, too."""
+    for place in ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR", "TMPDIR"):
+        monkeypatch.setenv(place, str(tmp_path))
+
+
+@pytest.fixture
+def start(tmp_path):
+    """Starts the program on a workspace."""
+    started = []
+
+    def start(name):
+        command = [sys.executable, "-c", PROGRAM, str(tmp_path / name)]
+        started.append(subprocess.Popen(command, stdout=subprocess.PIPE, text=True))
+        return started[-1]
+
+    yield start
+    for program in started:
+        program.kill()
+        program.communicate()
+
+
+def test_a_second_start_raises_the_first_window_and_ends(start):
+    first = start("one")
+    assert first.stdout.readline() == "opened\n"
+    second = start("one")
+    assert second.communicate(timeout=60)[0] == ""
+    assert second.returncode == 0
+    assert first.stdout.readline() == "raised\n"
+
+
+@pytest.mark.slow
+def test_another_workspace_has_its_own_window_and_a_kill_is_no_obstacle(start):
+    first = start("one")
+    assert first.stdout.readline() == "opened\n"
+    assert start("two").stdout.readline() == "opened\n"
+    first.kill()
+    first.wait()
+    again = start("one")
+    assert again.stdout.readline() == "opened\n"
+    assert start("one").wait(60) == 0
+    assert again.stdout.readline() == "raised\n"
+
+
+def test_without_a_window_there_is_none_to_raise(qapp, tmp_path):
+    assert not raise_open_window(tmp_path)
+
+
+def test_the_open_workspace_is_the_one_that_answers(qtbot, tmp_path):
+    instance = Instance()
+    instance.listen(tmp_path / "one")
+    instance.listen(tmp_path / "two")
+    assert _connected(_server_name(tmp_path / "one")) is None
+    socket = _connected(_server_name(tmp_path / "two"))
+    with qtbot.waitSignals([instance.asked, socket.readyRead]):
+        socket.write(b"\n")
+    assert socket.readAll() == ANSWER
+    instance.close()
+
+
+def test_a_window_that_hangs_is_left_alone_and_another_one_opens(qtbot, tmp_path, monkeypatch):
+    monkeypatch.setattr("app.instance.ANSWER_MS", 1)
+    instance = Instance()  # which never comes to its event loop
+    instance.listen(tmp_path)
+    assert not raise_open_window(tmp_path)
+    Instance().listen(tmp_path)
+    assert _connected(_server_name(tmp_path)) is not None
+    instance.close()
+
+
+def test_where_no_socket_can_be_made_the_window_opens_all_the_same(qtbot, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "gone"))
+    Instance().listen(tmp_path)
+    assert not raise_open_window(tmp_path)
+
+
+@pytest.mark.qt_log_ignore("This plugin does not support raise", extend=True)
+def test_a_window_in_the_task_bar_comes_back(qtbot, window):
+    window.setWindowState(Qt.WindowState.WindowMaximized | Qt.WindowState.WindowMinimized)
+    bring_to_front(window)
+    assert window.windowState() == Qt.WindowState.WindowMaximized
+    qtbot.waitUntil(window.isActiveWindow, timeout=LONGEST_WAIT_MS)
