@@ -52,6 +52,12 @@ class RunSummary:
     problem: str = ""
 
     @property
+    def named_steps(self) -> dict[str, int]:
+        """The steps of the best and of the last checkpoint, where it has them."""
+        steps = {"best": self.best_step, "last": self.last_step}
+        return {name: step for name, step in steps.items() if step is not None}
+
+    @property
     def saved_steps(self) -> tuple[int, ...]:
         """The steps of which the weights are there, ascending."""
         return tuple(sorted({*self.checkpoints, *self.snapshots}))

@@ -3,7 +3,7 @@
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QWidget
 
-from app.widgets.controls.checkpoint_choice import CheckpointChoice, choice_box
+from app.widgets.controls.run_picker import CheckpointChoice, ChoiceBox
 from core.conversations.message import ConversationKind
 
 MODES: tuple[tuple[ConversationKind, str, str], ...] = (
@@ -23,7 +23,7 @@ class ModelBar(CheckpointChoice):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__("to chat with", parent)
-        self.mode_box = choice_box("modeBox", "Mode", "Whether the model answers you or continues your text")
+        self.mode_box = ChoiceBox("modeBox", "Mode", "Whether the model answers you or continues your text")
         for kind, title, tooltip in MODES:
             self.mode_box.addItem(title, kind)
             self.mode_box.setItemData(self.mode_box.count() - 1, tooltip, Qt.ItemDataRole.ToolTipRole)

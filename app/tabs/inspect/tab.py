@@ -11,9 +11,9 @@ from app.tabs.inspect.selection_bar import SelectionBar
 from app.tabs.inspect.view_list import MAKERS, ViewList
 from app.tabs.inspect.view_pane import MakeView, ViewPane
 from app.widgets.banner import Banner, BannerStack
-from app.widgets.controls.checkpoint_choice import CheckpointChoice
 from app.widgets.controls.checkpoint_slider import CheckpointSlider
 from app.widgets.controls.elided_label import ElidedLabel
+from app.widgets.controls.run_picker import CheckpointChoice
 from app.widgets.empty_state import Card, EmptyState, card_button
 from app.widgets.layout import boxed, column, row
 from app.widgets.theme import HUGE, LARGE, MEDIUM, SMALL, set_role

@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QFrame, QWidget
 
 from app.tabs.chat.compare.compared_text import ComparedText
 from app.tabs.chat.reply_meter import ENDINGS
-from app.widgets.controls.checkpoint_choice import CheckpointChoice
+from app.widgets.controls.run_picker import CheckpointChoice
 from app.widgets.controls.small import application, named_button
 from app.widgets.label import Label
 from app.widgets.layout import STRETCH, column, row
@@ -62,7 +62,7 @@ class CompareColumn(QFrame):
     def side(self) -> Side | None:
         """What is chosen; None where there is no run."""
         run = self.choice.run
-        return Side(run.name, self.choice.checkpoint_box.currentData()) if run is not None else None
+        return Side(run.name, self.choice.checkpoint_box.checkpoint) if run is not None else None
 
     def show_runs(self, runs: Sequence[RunSummary], default: int) -> None:
         """The runs that there are; where none was chosen, the one in this place, or the newest."""
@@ -80,9 +80,7 @@ class CompareColumn(QFrame):
         run, side = self.choice.run, self.side
         if run is None or side is None:
             return None
-        steps = {"best": run.best_step, "last": run.last_step}
-        step = steps.get(side.checkpoint)
-        return run.name, side.checkpoint if step is None else str(step)
+        return run.name, str(run.named_steps.get(side.checkpoint, side.checkpoint))
 
     def choose(self, side: Side) -> None:
         self.choice.choose(side.name, side.checkpoint)

@@ -10,8 +10,8 @@ from app.tabs.chat.compare.compare_steps import AllCheckpoints
 from app.tabs.chat.compare.compare_two import TwoModels
 from app.tabs.chat.prompt_edit import PromptEdit
 from app.widgets.banner import Banner
-from app.widgets.controls.checkpoint_choice import choice_box
 from app.widgets.controls.elided_label import ElidedLabel
+from app.widgets.controls.run_picker import ChoiceBox
 from app.widgets.controls.small import named_button, toggle_button
 from app.widgets.label import Label
 from app.widgets.layout import column, row
@@ -131,7 +131,7 @@ class ComparePanel(QWidget):
             self._group.addButton(button)
         self.two_button.setChecked(True)
         self.mode = ElidedLabel(objectName="compareMode", role="muted")
-        self.mode_box = choice_box(
+        self.mode_box = ChoiceBox(
             "compareModeBox", "Mode", "Whether the models answer the prompt or continue it"
         )
         for title, value in (("Automatic", AUTOMATIC), ("Chat", CHAT), ("Completion", COMPLETION)):

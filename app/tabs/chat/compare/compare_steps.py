@@ -6,8 +6,8 @@ from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QWidget
 
 from app.tabs.chat.compare.compared_text import ComparedText, shown_prompt
-from app.widgets.controls.checkpoint_choice import CheckpointChoice
 from app.widgets.controls.checkpoint_slider import CheckpointSlider
+from app.widgets.controls.run_picker import CheckpointChoice
 from app.widgets.controls.small import toggle_button
 from app.widgets.label import Label
 from app.widgets.layout import column, row

@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
 from app.tabs.chat.server.request_table import PROMPT, RequestTable
 from app.tabs.chat.server.server_example import curl_call, python_call
 from app.widgets.banner import Banner, BannerStack
-from app.widgets.controls.checkpoint_choice import CheckpointChoice
+from app.widgets.controls.run_picker import CheckpointChoice
 from app.widgets.controls.small import CountBox, named_button, toggle_button
 from app.widgets.icons import give_icon
 from app.widgets.label import Label
@@ -151,9 +151,7 @@ class ServerPanel(QDialog):
     @Slot()
     def _switch(self) -> None:
         if self._state == IDLE and self.model.run is not None:
-            self.start_requested.emit(
-                self.model.run.name, self.model.checkpoint_box.currentData(), self.value()
-            )
+            self.start_requested.emit(self.model.run.name, self.model.checkpoint_box.checkpoint, self.value())
         elif self._state in (STARTING, RUNNING):
             self.stop_requested.emit()
 

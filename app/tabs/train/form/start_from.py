@@ -6,8 +6,7 @@ from enum import Enum
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QComboBox, QWidget
 
-from app.widgets.controls.checkpoint_choice import add_checkpoints, choice_box
-from app.widgets.controls.run_list import RunList
+from app.widgets.controls.run_picker import CheckpointBox, RunBox
 from app.widgets.controls.small import named_button
 from app.widgets.label import Label
 from app.widgets.layout import STRETCH, boxed, column, form, row
@@ -53,7 +52,6 @@ class StartFrom(QWidget):
 
     def __init__(self, label_width: int, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._runs = RunList(self)
         self._make_boxes()
         self._make_note()
         self._lay_out(label_width)
@@ -66,33 +64,34 @@ class StartFrom(QWidget):
     @property
     def run(self) -> RunSummary | None:
         """The run that is chosen, whatever it is chosen for."""
-        return self._runs.find(self.run_box.currentIndex())
+        return self.run_box.run
 
     @property
     def base(self) -> str:
         """The checkpoint whose weights should be the first ones, as for `find_base`; "" without one."""
         if self.origin is not Origin.FINE_TUNE or self.run is None:
             return ""
-        return f"{self.run.name}@{self.checkpoint_box.currentData()}"
+        return f"{self.run.name}@{self.checkpoint_box.checkpoint}"
 
     def show_runs(self, runs: Sequence[RunSummary]) -> None:
         """Show those that have a checkpoint; what was chosen stays chosen, unless it is gone."""
-        before, checkpoint = self.run.name if self.run else "", self.checkpoint_box.currentData()
-        self._runs.show([run for run in runs if run.last_step is not None])
-        self.run_box.setCurrentIndex(max(self._runs.place(before), min(self._runs.rowCount(), 1) - 1))
+        before, checkpoint = self.run_box.run_name, self.checkpoint_box.checkpoint
+        there = [run for run in runs if run.last_step is not None]
+        self.run_box.show_runs(there)
+        if self.run is None and there:
+            self.run_box.setCurrentIndex(0)
         self._fill_checkpoints()
-        self.checkpoint_box.setCurrentIndex(max(self.checkpoint_box.findData(checkpoint), 0))
-        self._allow(self._runs.rowCount() > 0)
-        if self.origin is not Origin.NEW and (self.run is None or self.run.name != before):
+        self.checkpoint_box.choose(checkpoint)
+        self._allow(bool(there))
+        if self.origin is not Origin.NEW and self.run_box.run_name != before:
             self.choose(Origin.NEW)
-        elif self.origin is Origin.FINE_TUNE and self.checkpoint_box.currentData() != checkpoint:
+        elif self.origin is Origin.FINE_TUNE and self.checkpoint_box.checkpoint != checkpoint:
             self._ask()  # the run has gone on, and the checkpoint is no longer kept
 
     def prefer(self, name: str) -> None:
         """Offer this run, which the user looks at, while none is chosen for a start."""
-        row = self._runs.place(name)
-        if self.origin is Origin.NEW and row >= 0:
-            self.run_box.setCurrentIndex(row)
+        if self.origin is Origin.NEW and self.run_box.has(name):
+            self.run_box.choose(name)
             self._fill_checkpoints()
 
     @Slot(object)
@@ -112,13 +111,10 @@ class StartFrom(QWidget):
         for origin, (text, tip) in ORIGINS.items():
             self.origin_box.addItem(text, origin.value)
             self.origin_box.setItemData(self.origin_box.count() - 1, tip, Qt.ItemDataRole.ToolTipRole)
-        self.run_box = choice_box(
-            "startRunBox", "Run to start from", "The run to resume, or to take the weights from"
-        )
-        self.run_box.setModel(self._runs)
-        self.checkpoint_box = choice_box(
-            "startCheckpointBox", "Checkpoint to start from", "The checkpoint that gives the first weights"
-        )
+        tip = "The run to resume, or to take the weights from"
+        self.run_box = RunBox("startRunBox", "Run to start from", tip)
+        tip = "The checkpoint that gives the first weights"
+        self.checkpoint_box = CheckpointBox("startCheckpointBox", "Checkpoint to start from", tip)
         self.origin_box.activated.connect(self._take_origin)
         self.run_box.activated.connect(self._take_run)
         self.checkpoint_box.activated.connect(self._ask)
@@ -153,9 +149,7 @@ class StartFrom(QWidget):
         self._rows.setRowVisible(self.checkpoint_box, self.origin is Origin.FINE_TUNE)
 
     def _fill_checkpoints(self) -> None:
-        self.checkpoint_box.clear()
-        if self.run is not None:
-            add_checkpoints(self.checkpoint_box, self.run, self.run.saved_steps)
+        self.checkpoint_box.show_run(self.run, self.run.saved_steps if self.run else ())
 
     @Slot()
     def _take_origin(self) -> None:

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.widgets.controls.run_picker import CheckpointBox
 from app.widgets.label import Label
 from app.widgets.layout import column, form, label_of, row
 from app.widgets.theme import LARGE, MEDIUM, set_role
@@ -35,6 +36,7 @@ class KeepDialog(QDialog):
         self.setObjectName("keepDialog")
         self.setWindowTitle(f"Keep a checkpoint of {run.name}")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self._run = run
         self._make_widgets(run)
         self._lay_out()
         self.show_kept(run.kept)
@@ -54,12 +56,9 @@ class KeepDialog(QDialog):
         self.problem.show()
 
     def _make_widgets(self, run: RunSummary) -> None:
-        self.checkpoint_box = QComboBox(objectName="keepCheckpointBox", accessibleName="Checkpoint to keep")
-        self.checkpoint_box.setToolTip("The state of the run that is kept")
-        self.checkpoint_box.addItem(f"best: step {run.best_step:,}", ("best", run.best_step))
-        self.checkpoint_box.addItem(f"last: step {run.last_step:,}", ("last", run.last_step))
-        for step in reversed(run.saved_steps):
-            self.checkpoint_box.addItem(f"step {step:,}", (str(step), step))
+        tip = "The state of the run that is kept"
+        self.checkpoint_box = CheckpointBox("keepCheckpointBox", "Checkpoint to keep", tip)
+        self.checkpoint_box.show_run(run, run.saved_steps, kept=False)
         self.checkpoint_box.currentIndexChanged.connect(self._suggest_name)
         self.name_edit = QLineEdit(objectName="keepNameEdit", maxLength=64)
         self.name_edit.setAccessibleName("Name of the kept checkpoint")
@@ -100,12 +99,13 @@ class KeepDialog(QDialog):
             self.show_problem(NO_NAME)
             return
         self.problem.hide()
-        self.keep_requested.emit(self.checkpoint_box.currentData()[0], name)
+        self.keep_requested.emit(self.checkpoint_box.checkpoint, name)
 
     @Slot()
     def _suggest_name(self) -> None:
         if self.name_edit.text() == self._suggested:
-            self._suggested = f"at-{self.checkpoint_box.currentData()[1]}"
+            checkpoint = self.checkpoint_box.checkpoint
+            self._suggested = f"at-{self._run.named_steps.get(checkpoint, checkpoint)}"
             self.name_edit.setText(self._suggested)
 
     @Slot()

@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QPushButton, QWidget
 
-from app.widgets.controls.elided_box import ElidedBox
-from app.widgets.controls.run_list import RunList
+from app.widgets.controls.run_picker import RunBox
 from app.widgets.icons import give_icon
 from app.widgets.label import Label
 from app.widgets.layout import row
@@ -32,11 +31,7 @@ class RunChooser(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._idle, self._looks_elsewhere = True, False
-        self._runs = RunList(self)
-        self.box = ElidedBox("runBox")
-        self.box.setAccessibleName("Earlier runs")
-        self.box.setToolTip("Show the curves of an earlier run")
-        self.box.setModel(self._runs)
+        self.box = RunBox("runBox", "Earlier runs", "Show the curves of an earlier run")
         self.box.activated.connect(self._choose)
         self.resume_button = QPushButton("&Resume", objectName="resumeButton")
         self.resume_button.setAccessibleName("Resume the selected run")
@@ -50,10 +45,9 @@ class RunChooser(QWidget):
 
     def show_runs(self, runs: Sequence[RunSummary], chosen: str) -> None:
         """Show what the catalog holds, with `chosen` in the box; where it is empty, what was chosen before."""
-        before = self._chosen_run()
-        self._runs.show(runs)
-        name = chosen or (before.name if before else "")
-        self.box.setCurrentIndex(self._runs.place(name))
+        self.box.show_runs(runs)
+        if chosen:
+            self.box.choose(chosen)
         self.box.setPlaceholderText("Select a run" if runs else "No runs yet")
         self._show_what_is_possible()
 
@@ -70,14 +64,11 @@ class RunChooser(QWidget):
         title = Label("Ear&lier runs", buddy=self.box, role="muted")
         row(title, (self.box, 1), self.resume_button, self.back_button, of=self)
 
-    def _chosen_run(self) -> RunSummary | None:
-        return self._runs.find(self.box.currentIndex())
-
     def _show_what_is_possible(self) -> None:
-        obstacle = self._obstacle(self._chosen_run())
+        obstacle = self._obstacle(self.box.run)
         self.resume_button.setEnabled(self._idle and not obstacle)
         self.resume_button.setToolTip(obstacle or RESUME_HELP)
-        self.box.setEnabled(self._runs.rowCount() > 0)
+        self.box.setEnabled(self.box.count() > 0)
         self.resume_button.setVisible(self._idle or not self._looks_elsewhere)
         self.back_button.setVisible(self._looks_elsewhere)
 
@@ -90,15 +81,11 @@ class RunChooser(QWidget):
             return f"This run has taken all of its {counted(run.max_steps, 'step')}; under Details, Start from trains it longer"
         return ""
 
-    @Slot(int)
-    def _choose(self, row: int) -> None:
+    @Slot()
+    def _choose(self) -> None:
         self._show_what_is_possible()
-        run = self._runs.find(row)
-        if run is not None:
-            self.chosen.emit(run.name)
+        self.chosen.emit(self.box.run_name)
 
     @Slot()
     def _resume(self) -> None:
-        run = self._chosen_run()
-        if run is not None:
-            self.resume_requested.emit(run.name)
+        self.resume_requested.emit(self.box.run_name)

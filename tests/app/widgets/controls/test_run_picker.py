@@ -5,8 +5,7 @@ from dataclasses import replace
 import pytest
 from PySide6.QtCore import Qt
 
-from app.widgets.controls.checkpoint_choice import CheckpointChoice
-from app.widgets.controls.run_list import RunList
+from app.widgets.controls.run_picker import CheckpointChoice, RunList
 from core.runs.catalog import RunSummary
 
 

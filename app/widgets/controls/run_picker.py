@@ -1,0 +1,223 @@
+"""Which run, and which checkpoint of it: a box of each, and both of them in a row."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtWidgets import QWidget
+
+from app.widgets.controls.elided_box import ElidedBox
+from app.widgets.label import Label
+from app.widgets.layout import row
+from app.widgets.rows import Column, Index, Rows
+from core.runs.catalog import RunSummary
+from core.wording import counted
+
+
+def _line(run: RunSummary) -> str:
+    if run.problem:
+        return f"{run.name}: {run.problem}"
+    best = "" if run.val_loss is None else f", best {run.val_loss:.3f}"
+    return f"{run.name}: step {run.step:,} of {run.max_steps:,}{best}"
+
+
+class RunList(Rows[RunSummary]):
+    """A read-only view of the catalog, newest run first; the catalog stays the owner."""
+
+    columns = (Column("", _line),)
+
+    def show(self, runs: Sequence[RunSummary]) -> None:
+        """Take over what the catalog says now. Rows change in place where the same runs stand in the same order."""
+        if [run.name for run in runs] == [run.name for run in self._rows]:
+            self.replace(runs)
+        else:
+            self.reset(runs)  # a run that was trained on has moved to the top
+
+    def place(self, name: str) -> int:
+        """Where the run stands, -1 where it does not."""
+        return next((place for place, run in enumerate(self._rows) if run.name == name), -1)
+
+    def has_checkpoints(self) -> bool:
+        """Whether there is a run whose model can be opened."""
+        return any(run.last_step is not None for run in self._rows)
+
+    def flags(self, index: Index) -> Qt.ItemFlag:
+        """A run of which nothing can be read is seen, and cannot be selected."""
+        run = self.find(index.row()) if index.isValid() else None
+        is_lost = run is not None and bool(run.problem) and run.last_step is None
+        return Qt.ItemFlag.NoItemFlags if is_lost else super().flags(index)
+
+    def cell(self, row: RunSummary, column: int, role: int) -> Any:
+        if role == Qt.ItemDataRole.ToolTipRole:
+            more = f", {counted(row.parameters, 'parameter')}, preset {row.preset}"
+            return f"{_line(row)}{'' if row.problem else more}"
+        return super().cell(row, column, role)
+
+
+class ChoiceBox(ElidedBox):
+    """A box that gives way where there is little room."""
+
+    def __init__(self, name: str, title: str, tooltip: str) -> None:
+        super().__init__(name)
+        self.setToolTip(tooltip)
+        self.setAccessibleName(title)
+        self.setMinimumContentsLength(6)
+
+
+class RunBox(ChoiceBox):
+    """The runs of a workspace."""
+
+    def __init__(self, name: str, title: str, tooltip: str) -> None:
+        super().__init__(name, title, tooltip)
+        self._runs = RunList(self)
+        self.setModel(self._runs)
+
+    @property
+    def run(self) -> RunSummary | None:
+        """The run that is chosen."""
+        return self._runs.find(self.currentIndex())
+
+    @property
+    def run_name(self) -> str:
+        """Of the run that is chosen; "" where none is."""
+        return self.run.name if self.run else ""
+
+    def show_runs(self, runs: Sequence[RunSummary]) -> None:
+        """Show which runs there are; the one that is chosen stays so, unless it is gone."""
+        name = self.run_name
+        self._runs.show(runs)
+        self.choose(name)
+
+    def has(self, name: str) -> bool:
+        return self._runs.place(name) >= 0
+
+    def has_checkpoints(self) -> bool:
+        """Whether there is a run whose model can be opened."""
+        return self._runs.has_checkpoints()
+
+    def choose(self, name: str) -> None:
+        """Show a run, or none where there is none of this name."""
+        self.setCurrentIndex(self._runs.place(name))
+
+
+class CheckpointBox(ChoiceBox):
+    """The best and the last checkpoint of a run, those that are kept under a name, and those of some steps."""
+
+    @property
+    def checkpoint(self) -> str:
+        """What is chosen: "best", "last", a step or the name of a kept one; "" where there is no run."""
+        return self.currentData() or ""
+
+    def show_run(self, run: RunSummary | None, steps: Sequence[int], *, kept: bool = True) -> None:
+        """Offer the checkpoints of a run, the newest steps first, and choose the first of them."""
+        self.clear()
+        if run is not None:
+            for name, step in run.named_steps.items():
+                self.addItem(f"{name}: step {step:,}", name)
+            for name in run.kept if kept else ():
+                self.addItem(f"kept: {name}", name)
+            for step in reversed(steps):
+                self.addItem(f"step {step:,}", str(step))
+
+    def choose(self, checkpoint: str) -> None:
+        """Show a checkpoint, or the first where there is no such."""
+        self.setCurrentIndex(max(self.findData(checkpoint), 0))
+
+
+class CheckpointChoice(QWidget):
+    """A box of runs and a box of the chosen run's checkpoints; `row` takes further boxes beside them.
+
+    Signals:
+        open_requested: A run's name and a checkpoint: "best", "last", a step or the name of a kept one.
+    """
+
+    open_requested = Signal(str, str)
+
+    def __init__(
+        self,
+        purpose: str,
+        parent: QWidget | None = None,
+        *,
+        only_runs: bool = False,
+        titled: bool = True,
+        prefix: str = "",
+    ) -> None:
+        """`purpose` ends a sentence in the tool tips, such as "to chat with".
+
+        With `only_runs` the box of checkpoints is left out: something else chooses among them. Where there are several
+        choices on a page, they are not `titled`, for a title's letter is a key, and have a `prefix` in the names of their boxes.
+        """
+        super().__init__(parent)
+        self._titled = titled
+        names = [
+            f"{prefix}{name[0].upper()}{name[1:]}" if prefix else name for name in ("runBox", "checkpointBox")
+        ]
+        tip = f"The run {purpose}; selecting one opens its best checkpoint"
+        self.run_box = RunBox(names[0], "Run", tip)
+        self.run_box.activated.connect(self._open_best)
+        self.checkpoint_box = CheckpointBox(names[1], "Checkpoint", f"The state of the run {purpose}")
+        self.checkpoint_box.activated.connect(self._open_chosen)
+        self.row = row(of=self)
+        self.add_box("&Run", self.run_box, 3)
+        if only_runs:
+            self.checkpoint_box.setParent(self)
+            self.checkpoint_box.hide()
+        else:
+            self.add_box("Chec&kpoint", self.checkpoint_box, 2)
+        self.show_runs([])
+
+    def add_box(self, title: str, box: QWidget, stretch: int) -> None:
+        if self._titled:
+            self.row.addWidget(Label(title, buddy=box))
+        self.row.addWidget(box, stretch=stretch)
+
+    @property
+    def run(self) -> RunSummary | None:
+        """The run that is chosen."""
+        return self.run_box.run
+
+    def show_runs(self, runs: Sequence[RunSummary]) -> None:
+        """Show the runs that have a checkpoint, and those that cannot be read; what was chosen stays chosen."""
+        checkpoint = self.checkpoint_box.checkpoint
+        self.run_box.show_runs([run for run in runs if run.last_step is not None or run.problem])
+        self.choose(self.run_box.run_name, checkpoint)
+        self.run_box.setPlaceholderText("Select a run" if self.has_runs() else "No runs yet")
+
+    def choose(self, name: str, checkpoint: str, step: int | None = None) -> None:
+        """Show a run and a checkpoint in the boxes without asking for them.
+
+        Args:
+            step: Of the model that is open, which is shown where the best or the last checkpoint is another one by now.
+        """
+        self.run_box.choose(name)
+        self._fill_checkpoints()
+        if step is not None and self.newer_step(checkpoint, step) is not None:
+            checkpoint = str(step)
+            if self.checkpoint_box.findData(checkpoint) < 0:  # it is only in memory any more
+                self.checkpoint_box.addItem(f"step {step:,}", checkpoint)
+        self.checkpoint_box.choose(checkpoint)
+
+    def newer_step(self, checkpoint: str, step: int) -> int | None:
+        """The step of the chosen run's best or last checkpoint where that is not `step` any more; else None."""
+        now = self.run.named_steps.get(checkpoint) if self.run is not None else None
+        return now if now != step else None
+
+    def set_idle(self, idle: bool) -> None:
+        """While the model is at work, it stays."""
+        for box in (self.run_box, self.checkpoint_box):
+            box.setEnabled(idle)
+
+    def has_runs(self) -> bool:
+        return self.run_box.has_checkpoints()
+
+    def _fill_checkpoints(self) -> None:
+        self.checkpoint_box.show_run(self.run, self.run.checkpoints if self.run else ())
+
+    @Slot()
+    def _open_best(self) -> None:
+        self._fill_checkpoints()
+        self._open_chosen()
+
+    @Slot()
+    def _open_chosen(self) -> None:
+        self.open_requested.emit(self.run_box.run_name, self.checkpoint_box.checkpoint)
