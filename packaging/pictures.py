@@ -73,7 +73,7 @@ def take_the_tour(window: MainWindow, workspace: Workspace) -> None:
     """From "Try the sample" to the question typed in; or open the run that is there."""
     runs = Catalog(workspace).names()
     if runs:
-        window.tabs.widget(TRAIN).run_chosen.emit(runs[0])
+        window.tabs.widget(TRAIN).chooser.chosen.emit(runs[0])
         window.ways.chat_requested.emit(runs[0], held_out_questions()[0].question)
         wait_for(window.slot.changed)
         return

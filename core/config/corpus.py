@@ -21,10 +21,9 @@ class ImportConfig(Config):
         "auto",
         "OCR",
         "auto: OCR for images and for PDF pages without a text layer; force: for every PDF page; off: none.",
-        advanced=False,
     )
     languages: str = setting(
-        "eng", "OCR languages", "Tesseract language codes, joined by plus signs: eng+deu.", advanced=False
+        "eng", "OCR languages", "Tesseract language codes, joined by plus signs: eng+deu."
     )
     password: str = setting("", "Password", "Tried on encrypted files. Never saved.", secret=True)
     text_fields: tuple[str, ...] = setting(
@@ -121,7 +120,6 @@ class CorpusConfig(Config):
         "Only documents in this folder or below; an archive or a single file works too. If empty, all included documents.",
         empty="Everywhere",
         is_folder=True,
-        advanced=False,
     )
     kinds: tuple[str, ...] = setting(
         (), "Kinds", "Only documents of these kinds, such as pdf and markdown. If empty, all kinds."

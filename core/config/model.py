@@ -16,7 +16,6 @@ class ModelConfig(Config):
         4,
         "Layers",
         "Number of transformer blocks.",
-        advanced=False,
         ge=1,
         le=200,
     )
@@ -28,7 +27,6 @@ class ModelConfig(Config):
         "Width",
         "Embedding size: the length of each token's vector (d_model).",
         unit="dimensions",
-        advanced=False,
         ge=1,
         le=32768,
     )
@@ -46,7 +44,6 @@ class ModelConfig(Config):
         "Context",
         "The most tokens that the model attends to.",
         unit="tokens",
-        advanced=False,
         ge=2,
         le=131072,
     )

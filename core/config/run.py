@@ -17,7 +17,7 @@ class RunConfig(Config):
     """What a run is trained with. `sampling` is what its replies begin with, `doctor` what its curves are
     watched for; a user changes these any time."""
 
-    preset: str = setting("starter", "Preset", "The preset that these settings started from.", advanced=False)
+    preset: str = setting("starter", "Preset", "The preset that these settings started from.")
     base_model: str = setting(
         "",
         "Base model",

@@ -21,7 +21,6 @@ class SamplingConfig(Config):
         0.8,
         "Temperature",
         "Divides the logits: below 1 favours likely tokens, above 1 is more random; 0: greedy decoding.",
-        advanced=False,
         ge=0,
         le=10,
     )
@@ -30,7 +29,6 @@ class SamplingConfig(Config):
         "Top-k",
         "Samples from the k most likely tokens only; 0: from all.",
         unit="tokens",
-        advanced=False,
         ge=0,
         le=1_000_000,
     )
@@ -38,7 +36,6 @@ class SamplingConfig(Config):
         0.95,
         "Top-p",
         "Nucleus sampling: from the smallest set of tokens with this total probability; 1: from all.",
-        advanced=False,
         gt=0,
         le=1,
     )
@@ -69,7 +66,6 @@ class SamplingConfig(Config):
         "Maximum length",
         "The most new tokens in a reply.",
         unit="tokens",
-        advanced=False,
         ge=1,
         le=1_000_000,
     )

@@ -27,7 +27,6 @@ class ServerConfig(Config):
         8000,
         "Port",
         "The port to listen on; 0: any free port.",
-        advanced=False,
         ge=0,
         le=65535,
     )

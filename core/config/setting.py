@@ -51,7 +51,6 @@ def setting(
     help: str,
     *,
     unit: str = "",
-    advanced: bool = True,
     secret: bool = False,
     empty: str = "",
     is_folder: bool = False,
@@ -65,7 +64,6 @@ def setting(
         title: The label in a form, one to four words.
         help: What it does, a sentence or two; shown as the tooltip and as the command line's help.
         unit: What a number counts, such as "tokens" or "steps"; empty for a pure number.
-        advanced: False for the few that a newcomer should see first.
         secret: True for what is never written anywhere: not into a file, not into a log.
         empty: What an empty field means, such as "random".
         is_folder: True for a text that is the path of a folder.
@@ -74,7 +72,6 @@ def setting(
     """
     extra: dict[str, Any] = {
         "unit": unit,
-        "advanced": advanced,
         "empty": empty,
         "is_folder": is_folder,
         "titles": titles,
@@ -96,7 +93,6 @@ class Setting:
     title: str
     help: str
     unit: str
-    advanced: bool
     kind: SettingKind
     default: Any
     minimum: float | None
@@ -137,7 +133,6 @@ def _describe_field(name: str, field: FieldInfo) -> Setting:
         title=field.title or name,
         help=field.description or "",
         unit=str(extra.get("unit", "")),
-        advanced=bool(extra.get("advanced", True)),
         kind="folder" if extra.get("is_folder") else _kind(annotation),
         default=field.default,
         minimum=minimum,

@@ -12,7 +12,6 @@ class TokenizerConfig(Config):
         "bpe",
         "Tokenizer",
         "bpe: byte-level BPE, encodes any text; char: one token per character; word: one per whitespace-separated word.",
-        advanced=False,
         titles=("BPE", "Characters", "Words"),
     )
     vocab_size: int = setting(
@@ -20,7 +19,6 @@ class TokenizerConfig(Config):
         "Vocabulary",
         "Maximum size of a BPE or word vocabulary, special tokens included. A character vocabulary has as many as it needs.",
         unit="tokens",
-        advanced=False,
         ge=300,
         le=500_000,
     )

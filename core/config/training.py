@@ -17,7 +17,6 @@ class TrainingConfig(Config):
         1000,
         "Steps",
         "Number of optimizer steps.",
-        advanced=False,
         ge=1,
         le=100_000_000,
     )
@@ -49,7 +48,7 @@ class TrainingConfig(Config):
         le=1e6,
     )
     batch_size: int = setting(
-        32, "Batch size", "Sequences per forward pass.", unit="sequences", advanced=False, ge=1, le=65536
+        32, "Batch size", "Sequences per forward pass.", unit="sequences", ge=1, le=65536
     )
     gradient_accumulation_steps: int = setting(
         1,
@@ -87,7 +86,6 @@ class TrainingConfig(Config):
         1e-3,
         "Learning rate",
         "The peak learning rate, reached after the warm-up.",
-        advanced=False,
         gt=0,
         le=10,
     )

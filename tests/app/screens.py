@@ -146,7 +146,7 @@ def train_running():
 def train_resuming():
     """A finished run that may be made longer, two of its settings changed."""
     tab = train()
-    tab.settings_requested.connect(lambda name: tab.start_mode.show_resume(name, LEARNED))
+    tab.start_mode.resume_chosen.connect(lambda name: tab.start_mode.show_resume(name, LEARNED))
     tab.show_runs([FINISHED], "first")
     tab.start_from.choose(Origin.RESUME)
     tab.start_from.longer_button.click()
@@ -158,7 +158,7 @@ def train_fine_tuning():
     tab = train()
     tab.form.suggest_name("run")
     tuned = LEARNED.model_copy(update={"base_model": "first@40"})
-    tab.base_requested.connect(lambda _: tab.start_mode.show_base(tuned))
+    tab.start_mode.base_chosen.connect(lambda _: tab.start_mode.show_base(tuned))
     tab.start_from.choose(Origin.FINE_TUNE)
     return tab
 

@@ -136,7 +136,7 @@ def test_a_run_that_did_not_stop_in_time_can_be_left_from_its_stop_button(
 ):
     qtbot.waitUntil(lambda: window.queues.overdue() == ["training"])
     assert window.closing.question is None  # nobody asked to close
-    window.train_tab.leave_requested.emit()
+    window.train_tab.buttons.leave_requested.emit()
     qtbot.mouseClick(button(window, "now"), Qt.MouseButton.LeftButton)
     assert not window.isVisible()
 
@@ -149,7 +149,7 @@ def test_closing_while_a_run_does_not_stop_offers_to_close_now_at_once(qtbot, wi
 
 def test_the_offer_goes_when_the_run_has_stopped_after_all(qtbot, window, stuck_in_open_window):
     qtbot.waitUntil(lambda: window.queues.overdue() == ["training"])
-    window.train_tab.leave_requested.emit()
+    window.train_tab.buttons.leave_requested.emit()
     stuck_in_open_window.set()
     qtbot.waitUntil(lambda: window.closing.question is None)
     assert window.isVisible()

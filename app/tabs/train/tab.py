@@ -1,18 +1,18 @@
 """The Train tab: a form that asks for a run, and the curves, figures and samples of the one that trains."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QWidget
 
 from app.tab import Tab
 from app.tabs.train.form.form_column import ChangesNote, FormColumn
-from app.tabs.train.form.plan_card import COUNTING_HELP, PlanCard
-from app.tabs.train.form.run_buttons import RunButtons, RunState
+from app.tabs.train.form.plan_card import PlanCard
+from app.tabs.train.form.run_buttons import RunState
 from app.tabs.train.form.run_form import RunForm
 from app.tabs.train.form.start_from import StartFrom
 from app.tabs.train.form.start_mode import StartMode
-from app.tabs.train.form.start_obstacle import StartObstacle
+from app.tabs.train.form.start_row import CountedText, StartRow
 from app.tabs.train.run.curves import Curves
 from app.tabs.train.run.progress import Progress, alike_in_a_row
 from app.tabs.train.run.prompts_dialog import PromptsDialog
@@ -27,7 +27,7 @@ from app.widgets.banner import Banner, BannerStack
 from app.widgets.controls.splitter import Splitter
 from app.widgets.layout import column
 from app.widgets.theme import HUGE, LARGE, MEDIUM
-from core.config.corpus import CleaningConfig, CorpusConfig
+from core.config.corpus import CleaningConfig
 from core.config.run import RunConfig
 from core.corpus.passages import CorpusTotals
 from core.events.base import Event, Notice
@@ -36,12 +36,7 @@ from core.planning.estimate import likely_parameters
 from core.runs.catalog import RunSummary
 
 FORM_WIDTH_PX = 380
-NO_TEXT = "There is no text to train on yet: add documents in the Corpus tab."
-NO_TEXT_SELECTED = "None of the included documents with text passes the filter."
 NOT_COUNTED = "The selected documents could not be counted."
-TO_CORPUS, ALL_DOCUMENTS = "Go to Corpus", "Use all documents"
-PRESET_VALUE, LONGER = "Use the preset's value", "Train it twice as long"
-NO_TOTALS = CorpusTotals(documents=0, characters=0, bytes=0)
 PREFIXES = {  # to the line that says where the run stands
     RunState.PAUSED: "Paused",
     RunState.STOPPING: "Stopping…",
@@ -58,56 +53,27 @@ class TrainTab(Tab):
 
     Signals:
         start_requested, queue_requested: A new run's name and its `RunConfig`, to train now or after the others.
-        pause_requested, go_on_requested, stop_requested: For the run that trains.
-        leave_requested: The program should close under a run that does not stop.
-        chat_requested: The name of the run whose model the user wants to talk with.
-        inspect_requested: The name of the run whose model the user wants to look into.
-        report_requested: The name of the run of which the user wants a report.
         documents_chosen: The `CorpusConfig` whose documents should be counted.
-        resume_requested: The name of an earlier run that should go on as it is.
         resume_changed_requested: The name of an earlier run that should go on, and the settings to change, by dotted name.
-        settings_requested: The name of an earlier run that may go on; its settings are wanted, for `start_mode`.
-        base_requested: A checkpoint to fine-tune, as for `find_base`; the settings that such a run begins with are wanted.
-        run_chosen: The name of an earlier run whose curves should be shown.
-        back_requested: The curves of the run that trains should be shown again.
-        corpus_requested: The way to where documents are added.
         tokenizer_requested: The `RunConfig` whose tokenizer should be looked at.
         plan_changed: `planned_run` may be another one now.
         prompts_chosen: What the run that trains should continue at its evaluations from now on, a tuple of prompts.
-        course_change_requested: What to do about a remark, one of `core.config.remark_actions`.
     """
 
     title, icon_name, help_page = "Train", "train", "train"
 
     start_requested = Signal(str, object)
     queue_requested = Signal(str, object)
-    pause_requested = Signal()
-    go_on_requested = Signal()
-    stop_requested = Signal()
-    leave_requested = Signal()
-    chat_requested = Signal(str)
-    inspect_requested = Signal(str)
-    report_requested = Signal(str)
     documents_chosen = Signal(object)
-    resume_requested = Signal(str)
     resume_changed_requested = Signal(str, object)
-    settings_requested = Signal(str)
-    base_requested = Signal(str)
-    run_chosen = Signal(str)
-    back_requested = Signal()
-    corpus_requested = Signal()
     tokenizer_requested = Signal(object)
     plan_changed = Signal()
     prompts_chosen = Signal(object)
-    course_change_requested = Signal(str)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("trainTab")
-        self._totals = NO_TOTALS
-        self._documents = CorpusConfig()  # the filter that `_totals` are of
-        self._counting = False  # what passes it
-        self._filter_problem = ""  # why its documents cannot be counted
+        self._text = CountedText()
         self._state = RunState.IDLE
         self._own_run: RunConfig | None = None  # what the user had in the form before a run from elsewhere
         self._others_run: RunConfig | None = None  # that run
@@ -126,7 +92,7 @@ class TrainTab(Tab):
     @property
     def totals(self) -> CorpusTotals:
         """The text that a run would be trained on."""
-        return self._totals
+        return self._text.totals
 
     @property
     def stopping(self) -> bool:
@@ -141,7 +107,7 @@ class TrainTab(Tab):
         """The run that could be started now; None while another one trains, or where something is amiss."""
         return (
             None
-            if self._state.is_active or not self._totals.characters or self.form.value_problem()
+            if self._state.is_active or not self.totals.characters or self.form.value_problem()
             else self.form.value()
         )
 
@@ -169,19 +135,19 @@ class TrainTab(Tab):
 
     def show_totals(self, totals: CorpusTotals) -> None:
         """The text that a run would be trained on."""
-        self._totals, self._filter_problem, self._counting = totals, "", False
+        self._text = CountedText(self._text.documents, totals)
         self.form.documents.show_totals(totals)
         self._show_what_is_possible()
 
     def show_filter_problem(self, sentence: str) -> None:
         """Why nobody can say which text a run would be trained on."""
-        self._totals, self._filter_problem, self._counting = NO_TOTALS, sentence, False
+        self._text = CountedText(self._text.documents, problem=sentence)
         self.form.documents.show_problem(sentence)
         self._show_what_is_possible()
 
     def show_count_failed(self) -> None:
         """The text could not be counted. What was known of these documents stays."""
-        if self._counting:
+        if self._text.is_counting:
             self.show_filter_problem(NOT_COUNTED)
 
     def show_runs(self, runs: Sequence[RunSummary], chosen: str = "") -> None:
@@ -280,19 +246,19 @@ class TrainTab(Tab):
         self.changes_note = ChangesNote()
         self.tokenizer_window = TokenizerWindow(self)
         self.plan = PlanCard()
-        self.buttons = RunButtons()
+        self.start_row = StartRow(self.form, self.start_from, self.start_mode)
+        self.buttons, self.obstacle = self.start_row.buttons, self.start_row.obstacle
         self.queue = QueuePanel()
         self.chooser = RunChooser()
         self.head = RunHead()
         self.remarks = RemarkBanner()
         self.curves = Curves()
         self.samples = Samples()
-        self.obstacle = StartObstacle()
 
     def _lay_out(self) -> None:
         facts = [self.queue, self.plan, self.changes_note]
         self.run_column = RunColumn(self.chooser, self.head, self.curves, self.samples)
-        form = FormColumn([self.start_from, self.form, self.plan.more], facts, [self.obstacle, self.buttons])
+        form = FormColumn([self.start_from, self.form, self.plan.more], facts, self.start_row)
         sizes = [FORM_WIDTH_PX, 3 * FORM_WIDTH_PX]
         split = Splitter("trainSplitter", Qt.Orientation.Horizontal, [form, self.run_column], sizes)
         split.setStretchFactor(1, 1)
@@ -305,24 +271,10 @@ class TrainTab(Tab):
         self.form.tokenizer_requested.connect(self._ask_for_tokenizer)
         self.plan.proposal_accepted.connect(self.form.show_run)
         self.buttons.start_requested.connect(self._ask_to_start)
-        self.buttons.pause_requested.connect(self.pause_requested)
-        self.buttons.go_on_requested.connect(self.go_on_requested)
-        self.buttons.stop_requested.connect(self.stop_requested)
-        self.buttons.leave_requested.connect(self.leave_requested)
-        self.head.chat_requested.connect(self.chat_requested)
-        self.head.inspect_requested.connect(self.inspect_requested)
-        self.remarks.action_requested.connect(self.course_change_requested)
-        self.head.report_requested.connect(self.report_requested)
         self.samples.prompts_requested.connect(self._edit_prompts)
-        self.obstacle.mend_requested.connect(self._mend)
         self.form.details.button.toggled.connect(self._show_what_is_possible)
         self.start_mode.changed.connect(self._show_what_is_possible)
-        self.start_mode.resume_chosen.connect(self.settings_requested)
-        self.start_mode.base_chosen.connect(self.base_requested)
-        self.chooser.chosen.connect(self.run_chosen)
         self.chooser.chosen.connect(self.start_from.prefer)
-        self.chooser.back_requested.connect(self.back_requested)
-        self.chooser.resume_requested.connect(self.resume_requested)
 
     # What the user asks
 
@@ -365,12 +317,9 @@ class TrainTab(Tab):
     def _show_what_is_possible(self) -> None:
         self._follow_documents()
         had_focus = self.buttons.has_focus() or self.chooser.resume_button.hasFocus()
-        self.buttons.show_state(self._state, self._obstacle(), resumes=self.start_mode.resumes)
-        mend, _ = self._way_out()
-        waits = self._counting or self.start_mode.waits or self._state.is_stopping
-        self.obstacle.show_obstacle("" if waits else self._obstacle(), mend)
+        self.start_row.show_state(self._state, self._text)
         self.queue.set_idle(not self._state.is_active)
-        learns = self.start_mode.is_new and bool(self._totals.characters)
+        learns = self.start_mode.is_new and bool(self.totals.characters)
         self.form.tokenizer_button.setEnabled(learns and not self.form.value_problem())
         self.changes_note.show_changes(self.start_mode.explanations())
         self.chooser.set_idle(not self._state.is_active, looks_elsewhere=self._looks_elsewhere)
@@ -382,9 +331,9 @@ class TrainTab(Tab):
             self.plan.show_no_run()
         else:
             run = self.form.value()
-            self.form.size_choice.show_run(run, likely_parameters(run, self._totals))
+            self.form.size_choice.show_run(run, likely_parameters(run, self.totals))
             warns = not self._state.is_active and not self.start_mode.resumes
-            self.plan.show_run(self.form.value(), self._totals, counting=self._counting, warns=warns)
+            self.plan.show_run(run, self.totals, counting=self._text.is_counting, warns=warns)
         self.plan_changed.emit()
 
     def _keep_focus(self) -> None:
@@ -399,56 +348,9 @@ class TrainTab(Tab):
 
     def _follow_documents(self) -> None:
         """Let those be counted that the form takes."""
-        if (chosen := self.form.documents.value()) != self._documents:
-            self._documents, self._totals, self._filter_problem = chosen, NO_TOTALS, ""
-            self._counting = True
+        if (chosen := self.form.documents.value()) != self._text.documents:
+            self._text = CountedText(chosen, is_counting=True)
             self.documents_chosen.emit(chosen)
-
-    def _obstacle(self) -> str:
-        """Why Start is not possible now; empty where it is."""
-        if self._state.is_stopping:
-            return "A run is ending."
-        if self.start_mode.waits:
-            return "The settings of the selected run are being read."
-        if self.start_mode.resumes:
-            only_new = "A run is training; only a new run can wait in the queue."
-            problem = self.form.value_problem() or self.start_mode.obstacle()
-            return only_new if self._state.is_active else problem
-        if self._counting:
-            return COUNTING_HELP
-        if not self._totals.characters:
-            return self._filter_problem or (NO_TEXT_SELECTED if self._documents.is_filtered else NO_TEXT)
-        return self.form.problem()
-
-    def _way_out(self) -> tuple[str, Callable[[], None] | None]:
-        """What mends what stands in the way of Start, in words and to be done; nothing where one click does not."""
-        if self.form.value_problem():
-            return PRESET_VALUE, self.form.mend
-        if self.start_mode.resumes:
-            is_over = bool(self.start_mode.obstacle()) and not self._state.is_active
-            return (LONGER, self.start_from.longer_requested.emit) if is_over else ("", None)
-        if not self._totals.characters:
-            if self._documents.is_filtered:
-                return ALL_DOCUMENTS, self._take_all_documents
-            return TO_CORPUS, self.corpus_requested.emit
-        name = self.form.suggested_name
-        if self.form.problem() and name:
-            return f"Call it “{name}”", self._take_suggested_name
-        return "", None
-
-    @Slot()
-    def _mend(self) -> None:
-        _, act = self._way_out()
-        if act is not None:
-            act()
-        if not self.obstacle.isVisibleTo(self):
-            self.buttons.start_button.setFocus()
-
-    def _take_all_documents(self) -> None:
-        self.form.documents.take(CorpusConfig())
-
-    def _take_suggested_name(self) -> None:
-        self.form.put_name(self.form.suggested_name)
 
     def _prefix(self) -> str:
         """What the line begins with that says where the run stands."""

@@ -1,7 +1,6 @@
 """A form read off a config model: a labelled editor per setting, and the reason beside a value that cannot be.
 
-`Fields` holds the editors of one model and checks them together; `ConfigForm` lays them out, the few basic ones
-first and the rest folded under "Advanced". A form of several models lays out several `Fields` itself.
+`Fields` holds the editors of one model and checks them together; whoever shows them lays them out, by `rows_of`.
 """
 
 import re
@@ -13,50 +12,13 @@ from PySide6.QtCore import QObject, QSignalBlocker, Qt, Signal, Slot
 from PySide6.QtWidgets import QFormLayout, QWidget
 
 from app.widgets.controls.editors import editor_for
-from app.widgets.controls.section import Section
 from app.widgets.label import Label
-from app.widgets.layout import STRETCH, boxed, column, label_of, row
-from app.widgets.theme import MEDIUM, SMALL, TINY
+from app.widgets.layout import boxed, column, label_of, row
+from app.widgets.theme import SMALL, TINY
 from core.config.setting import Config, Setting, describe
 from core.errors.base import BadSettingError
 
 ConfigType = TypeVar("ConfigType", bound=Config)
-
-
-class ConfigForm(QWidget, Generic[ConfigType]):
-    """The settings of one config model, to be looked at and changed.
-
-    Signals:
-        changed: A value, or whether it can be one, is no longer what it was.
-    """
-
-    changed = Signal()
-
-    def __init__(self, model: type[ConfigType], group: str = "", parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.fields = Fields(model, group, self)
-        self.fields.changed.connect(self.changed)
-        align(self.fields.all())
-        parts = [rows_of(self.fields.some(advanced=False))]
-        if advanced := self.fields.some(advanced=True):
-            tip = "Show or hide the settings that few need"
-            parts.append(Section(f"{group}Advanced", "Advanced", rows_of(advanced), tip))
-        column(*parts, STRETCH, of=self, spacing=MEDIUM)
-
-    def value(self) -> ConfigType:
-        """What the form says.
-
-        Raises:
-            BadSettingError: A value cannot be; the first such one is named.
-        """
-        return self.fields.value()
-
-    def set_value(self, config: ConfigType) -> None:
-        self.fields.set_value(config)
-
-    def problem(self) -> str:
-        """Why the form has no value, as a sentence; empty where it has one."""
-        return self.fields.problem()
 
 
 class Fields(QObject, Generic[ConfigType]):
@@ -84,9 +46,6 @@ class Fields(QObject, Generic[ConfigType]):
 
     def all(self) -> list["Field"]:
         return list(self._fields.values())
-
-    def some(self, *, advanced: bool) -> list["Field"]:
-        return [field for field in self._fields.values() if field.setting.advanced == advanced]
 
     def field(self, name: str) -> "Field":
         return self._fields[name]

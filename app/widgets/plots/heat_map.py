@@ -7,10 +7,10 @@ import pyqtgraph as pg
 from numpy.typing import ArrayLike
 from pyqtgraph.GraphicsScene.mouseEvents import MouseClickEvent
 from PySide6.QtCore import QEvent, QObject, QPointF, QRectF, Qt, QTimer, Signal, Slot
-from PySide6.QtGui import QKeyEvent, QPaintEvent
-from PySide6.QtWidgets import QFrame, QGraphicsRectItem, QToolTip, QWidget
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QGraphicsRectItem, QToolTip, QWidget
 
-from app.widgets.focus_ring import draw_focus_ring
+from app.widgets.focus_ring import FocusFrame
 from app.widgets.layout import row
 from app.widgets.plots.colour_bar import ColourBar
 from app.widgets.plots.colour_map import Floats, as_matrix, coloured, number, reduced, scale_of, with_unit
@@ -22,7 +22,7 @@ MOST_CELLS = 512  # on a side of what is drawn; there are hardly more pixels
 Describe = Callable[[int, int, float], str]
 
 
-class HeatMap(QFrame):
+class HeatMap(FocusFrame):
     """Row 0 is on top. The arrow keys and the mouse select a cell, the wheel zooms, Home shows all again.
 
     A matrix with more than 512 rows or columns in view is drawn by the maximum of blocks (the largest magnitude, where
@@ -151,7 +151,7 @@ class HeatMap(QFrame):
         self.view.setAccessibleName(title)
         self.view.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.view.setMinimumSize(160, 96)
-        self.view.installEventFilter(self)
+        self.ring(self.view)
         plot = self.view.getPlotItem()
         plot.hideButtons()
         for side, text in (("left", row_title), ("bottom", column_title)):
@@ -263,7 +263,6 @@ class HeatMap(QFrame):
     def eventFilter(self, view: QObject, event: QEvent) -> bool:
         if event.type() in (QEvent.Type.FocusIn, QEvent.Type.FocusOut):
             self._show_cell()
-            self.update()
         if event.type() == QEvent.Type.Leave:
             self.hovered_away.emit()
         return super().eventFilter(view, event)
@@ -284,11 +283,6 @@ class HeatMap(QFrame):
             self._select(max(0, min(row, n_rows - 1)), max(0, min(column, n_columns - 1)))
         else:
             super().keyPressEvent(event)
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        super().paintEvent(event)
-        if self.view.hasFocus():
-            draw_focus_ring(self)
 
     def changeEvent(self, event: QEvent) -> None:
         if event.type() == QEvent.Type.PaletteChange:

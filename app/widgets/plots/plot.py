@@ -8,12 +8,12 @@ user does: a training run needs the processor too. A plot that is not seen is no
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal, Slot
+from PySide6.QtCore import QEvent, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QKeyEvent, QPaintEvent, QResizeEvent, QShowEvent
-from PySide6.QtWidgets import QFrame, QWidget
+from PySide6.QtWidgets import QWidget
 
 from app.widgets.controls.small import toggle_button
-from app.widgets.focus_ring import draw_focus_ring
+from app.widgets.focus_ring import FocusFrame
 from app.widgets.label import Label
 from app.widgets.layout import column, row
 from app.widgets.plots.curve import Curve, CurveLook, new_curve
@@ -26,7 +26,7 @@ POINTS_MS, FRAME_MS = 2000, 33  # until new points are drawn, and until the answ
 MOVED_MS = 5  # until the curves follow the axis
 
 
-class CurvePlot(QFrame):
+class CurvePlot(FocusFrame):
     """Curves over one x axis, with a title, a legend and the values under the crosshair above them.
 
     Signals:
@@ -243,7 +243,7 @@ class CurvePlot(QFrame):
         self._frame = QTimer(self, singleShot=True)
         self._frame.timeout.connect(self._redraw)
         self.log_button.toggled.connect(self.set_log)
-        self.view.installEventFilter(self)
+        self.ring(self.view)
         self.view.moved.connect(self._follow_axis)
         self.view.pointed.connect(self.pointed)
         self.view.pointed_away.connect(self.pointed_away)
@@ -336,18 +336,11 @@ class CurvePlot(QFrame):
         else:
             super().keyPressEvent(event)
 
-    def eventFilter(self, view: QObject, event: QEvent) -> bool:
-        if event.type() in (QEvent.Type.FocusIn, QEvent.Type.FocusOut):
-            self.update()
-        return super().eventFilter(view, event)
-
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw the ring that tells that the keys act on this plot, and the curves where they could not be seen before."""
+        """Draw the curves, too, where they could not be seen before."""
         super().paintEvent(event)
         if self._waits:
             self._redraw_within(FRAME_MS)
-        if self.view.hasFocus():
-            draw_focus_ring(self)
 
     def leaveEvent(self, event: QEvent) -> None:
         self.pointed_away.emit()

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 import numpy as np
 import pyqtgraph as pg
 from pyqtgraph.GraphicsScene.mouseEvents import MouseClickEvent
-from PySide6.QtCore import QEvent, QObject, QPointF, Qt, Signal, Slot
-from PySide6.QtGui import QColor, QKeyEvent, QPaintEvent
-from PySide6.QtWidgets import QFrame, QToolTip, QWidget
+from PySide6.QtCore import QEvent, QPointF, Qt, Signal, Slot
+from PySide6.QtGui import QColor, QKeyEvent
+from PySide6.QtWidgets import QToolTip, QWidget
 
-from app.widgets.focus_ring import draw_focus_ring
+from app.widgets.focus_ring import FocusFrame
 from app.widgets.layout import column
 from app.widgets.plots.colour_map import Floats, number
 from app.widgets.plots.label_axis import LabelAxis
@@ -21,7 +21,7 @@ MANY = 2000  # lines times opacity
 ROOM = 0.06  # above and below the lines, of their height
 
 
-class StepLines(QFrame):
+class StepLines(FocusFrame):
     """The left and right keys and a click select a step, the up and down keys another line.
 
     Attributes:
@@ -49,7 +49,7 @@ class StepLines(QFrame):
         self.view.setAccessibleName(title)
         self.view.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.view.setMinimumSize(160, 96)
-        self.view.installEventFilter(self)
+        self.ring(self.view)
         self._make_lines()
         column(self.view, of=self, margins=TINY)
         self._colour()
@@ -150,16 +150,6 @@ class StepLines(QFrame):
             self.line_selected.emit(min(max(self._line + across[key], 0), n_lines - 1))
         else:
             super().keyPressEvent(event)
-
-    def eventFilter(self, view: QObject, event: QEvent) -> bool:
-        if event.type() in (QEvent.Type.FocusIn, QEvent.Type.FocusOut):
-            self.update()
-        return super().eventFilter(view, event)
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        super().paintEvent(event)
-        if self.view.hasFocus():
-            draw_focus_ring(self)
 
     def changeEvent(self, event: QEvent) -> None:
         if event.type() == QEvent.Type.PaletteChange:

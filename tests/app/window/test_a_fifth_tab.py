@@ -157,7 +157,7 @@ def test_a_failure_is_said_in_it(in_front):
 
 
 def test_it_takes_the_ways_between_tabs(window):
-    window.train_tab.corpus_requested.emit()
+    window.train_tab.start_row.corpus_requested.emit()
     assert window.notes.asked[-1] == "corpus"
 
 

@@ -79,7 +79,7 @@ def test_the_boxes_of_runs_are_found_in_their_tabs(window):
 
 def test_the_corpus_button_of_the_train_tab_leads_there(window):
     window.tabs.setCurrentIndex(1)
-    window.train_tab.corpus_requested.emit()
+    window.train_tab.start_row.corpus_requested.emit()
     assert window.tabs.currentIndex() == 0
 
 
@@ -213,7 +213,7 @@ def test_the_button_where_training_ends_opens_that_model_in_the_chat(qtbot, wind
     opened = []
     monkeypatch.setattr(window.chat, "open", lambda name, prompt: opened.append((name, prompt)))
     window.tabs.setCurrentIndex(1)
-    window.train_tab.chat_requested.emit("meadow")
+    window.train_tab.head.chat_requested.emit("meadow")
     assert opened == [("meadow", "")]
     assert window.tabs.currentWidget() is window.chat_tab
 
@@ -222,7 +222,7 @@ def test_the_button_where_training_ends_leads_into_that_model(qtbot, window, mon
     opened = []
     monkeypatch.setattr(window.inspect, "open", opened.append)
     window.tabs.setCurrentIndex(1)
-    window.train_tab.inspect_requested.emit("meadow")
+    window.train_tab.head.inspect_requested.emit("meadow")
     assert opened == ["meadow"]
     assert window.tabs.currentWidget() is window.inspect_tab
 

@@ -108,14 +108,7 @@ def test_a_limit_that_is_not_reached_is_told_from_one_that_is():
 
 def test_units_and_defaults_are_reported():
     context = described(ModelConfig, "context_length")
-    assert (context.unit, context.default, context.advanced) == ("tokens", 128, False)
-
-
-def test_a_newcomer_sees_few_settings_first():
-    simple = {
-        name: sum(not setting.advanced for setting in describe(group)) for name, group in GROUPS.items()
-    }
-    assert all(count <= 5 for count in simple.values()), simple
+    assert (context.unit, context.default) == ("tokens", 128)
 
 
 def test_a_config_does_not_change():

@@ -23,7 +23,7 @@ class FormColumn(QWidget):
         self,
         form: Sequence[QWidget],
         facts: Sequence[QWidget],
-        below: Sequence[QWidget],
+        below: QWidget,
         parent: QWidget | None = None,
     ) -> None:
         """`form` scrolls above what stands `below` it; `facts` stay in sight where there is room."""
@@ -33,7 +33,7 @@ class FormColumn(QWidget):
         self._inner = boxed(self._scrolled)
         self.area = scrolled(self._inner)
         self._seen = column(*facts)
-        column((self.area, 1), self._seen, *below, of=self)
+        column((self.area, 1), self._seen, below, of=self)
         self._inner.installEventFilter(self)
         self._keep_width()
 

@@ -23,8 +23,8 @@ class OriginController(QObject):
         self._reading = NewestJob(context.queues, "settings", self)
         self._reading.ended.connect(self._show)
         self._reading.failed.connect(self._refuse)
-        tab.settings_requested.connect(self._read_settings)
-        tab.base_requested.connect(self._read_base)
+        tab.start_mode.resume_chosen.connect(self._read_settings)
+        tab.start_mode.base_chosen.connect(self._read_base)
         tab.start_from.new_chosen.connect(self._reading.forget)
 
     @Slot(str)

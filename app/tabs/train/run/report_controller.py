@@ -33,7 +33,7 @@ class ReportController(QObject):
         self._workspace, self._queues = context.workspace, context.queues
         self._name = ""
         self._folder = QStandardPaths.writableLocation(QStandardPaths.StandardLocation.DocumentsLocation)
-        tab.report_requested.connect(self.ask)
+        tab.head.report_requested.connect(self.ask)
 
     @Slot(str)
     def ask(self, name: str) -> None:

@@ -31,7 +31,7 @@ class ShownRun(QObject):
         self._history: Job | None = None
         self._read: set[Event] | None = None  # of the run that trains, while its past is read again
         self._late: list[Event] = []  # what it told meanwhile
-        tab.back_requested.connect(self._come_back)
+        tab.chooser.back_requested.connect(self._come_back)
 
     def begin(self, name: str) -> None:
         """This run trains from now on, and is shown."""

@@ -71,7 +71,7 @@ def test_a_run_that_does_not_stop_offers_to_close_the_program(tab, qtbot):
     qtbot.waitUntil(tab.buttons.stop_button.isEnabled)
     assert tab.buttons.stop_button.text() == "Close no&w…"
     assert tab.head.status.text().startswith("Stopping takes long")
-    with qtbot.waitSignal(tab.leave_requested):
+    with qtbot.waitSignal(tab.buttons.leave_requested):
         qtbot.mouseClick(tab.buttons.stop_button, LEFT)
 
 

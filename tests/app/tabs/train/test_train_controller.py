@@ -180,7 +180,7 @@ def test_settings_are_read_outside_the_windows_thread(tab, earlier_run, controll
     tab.start_from.choose(Origin.NEW)
     controller.resume("first")
     stop(tab, qtbot, controller)
-    tab.course_change_requested.emit(HALVE_LEARNING_RATE)
+    tab.remarks.action_requested.emit(HALVE_LEARNING_RATE)
     qtbot.waitUntil(lambda: controller.active)
     stop(tab, qtbot, controller)
     assert read == {False}
@@ -260,7 +260,7 @@ def test_a_course_that_is_stopped_while_it_is_worked_out_is_not_taken(
     tab, slow_settings, controller, queues, training, qtbot
 ):
     controller.resume("first")
-    tab.course_change_requested.emit(HALVE_LEARNING_RATE)
+    tab.remarks.action_requested.emit(HALVE_LEARNING_RATE)
     stop(tab, qtbot, controller)
     slow_settings.set()
     qtbot.waitUntil(queues.at_rest)
@@ -268,8 +268,8 @@ def test_a_course_that_is_stopped_while_it_is_worked_out_is_not_taken(
 
 
 def test_a_course_is_not_taken_by_another_run(tab, slow_settings, controller, queues, training, qtbot):
-    tab.run_chosen.emit("first")
-    tab.course_change_requested.emit(HALVE_LEARNING_RATE)
+    tab.chooser.chosen.emit("first")
+    tab.remarks.action_requested.emit(HALVE_LEARNING_RATE)
     controller.start("other", tab.form.value())
     slow_settings.set()
     qtbot.waitUntil(lambda: not queues.busy("settings"))
@@ -407,7 +407,7 @@ def resumed(tab, controller, training, earlier_run, qtbot):
 def test_one_click_stops_the_run_and_lets_it_go_on_otherwise(tab, resumed, training, qtbot, action, at):
     ended = []
     resumed.run_ended.connect(lambda *told: ended.append(told))
-    tab.course_change_requested.emit(action)
+    tab.remarks.action_requested.emit(action)
     qtbot.waitUntil(lambda: len(training.asked) == 2)
     assert training.asked[1] == ("first", {"training.learning_rate": 5e-4}, *at)
     assert (resumed.active, ended) == (True, [])
@@ -417,21 +417,21 @@ def test_one_click_stops_the_run_and_lets_it_go_on_otherwise(tab, resumed, train
 
 def test_a_stop_asked_for_meanwhile_ends_the_run(tab, resumed, training, qtbot):
     with qtbot.waitSignal(resumed.run_ended):
-        tab.course_change_requested.emit(HALVE_LEARNING_RATE)
+        tab.remarks.action_requested.emit(HALVE_LEARNING_RATE)
         resumed.stop()
     assert len(training.asked) == 1
 
 
 def test_stop_and_keep_best_stops(tab, resumed, qtbot):
     with qtbot.waitSignal(resumed.run_ended) as ended:
-        tab.course_change_requested.emit(STOP)
+        tab.remarks.action_requested.emit(STOP)
     assert ended.args == ["first", "stopped"]
 
 
 def test_an_earlier_run_goes_back_at_once(tab, controller, training, earlier_run, qtbot):
-    tab.run_chosen.emit("first")
+    tab.chooser.chosen.emit("first")
     qtbot.waitUntil(lambda: curve(tab) == [1, 2, 3])
-    tab.course_change_requested.emit(BACK_TO_BEST)
+    tab.remarks.action_requested.emit(BACK_TO_BEST)
     qtbot.waitUntil(lambda: len(training.asked) == 1)
     assert training.asked[0][2] == "best"
     stop(tab, qtbot, controller)
@@ -569,7 +569,7 @@ def test_a_run_that_ends_while_another_one_is_looked_at_leaves_that_in_front(
     qtbot.mouseClick(tab.buttons.start_button, LEFT)
     training.allow(1)
     qtbot.waitUntil(lambda: curve(tab) == [1])
-    tab.run_chosen.emit("first")
+    tab.chooser.chosen.emit("first")
     qtbot.waitUntil(lambda: tab.head.title.text() == "first")
     stop(tab, qtbot, controller)
     qtbot.waitUntil(queues.at_rest)

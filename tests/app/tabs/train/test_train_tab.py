@@ -110,7 +110,7 @@ def test_an_empty_corpus_is_said_and_leads_to_the_corpus_tab(tab, qtbot):
     assert tab.obstacle.isVisible()
     assert not tab.buttons.start_button.isEnabled()
     assert "Corpus tab" in tab.buttons.start_button.toolTip()
-    with qtbot.waitSignal(tab.corpus_requested):
+    with qtbot.waitSignal(tab.start_row.corpus_requested):
         qtbot.mouseClick(tab.obstacle.button, Qt.MouseButton.LeftButton)
 
 
@@ -208,13 +208,13 @@ def test_pause_and_stop_ask_for_the_run_that_trains(tab, qtbot):
     assert not tab.buttons.pause_button.isEnabled()
     assert not tab.buttons.stop_button.isEnabled()
     tab.show_started("run")
-    with qtbot.waitSignal(tab.pause_requested):
+    with qtbot.waitSignal(tab.buttons.pause_requested):
         qtbot.mouseClick(tab.buttons.pause_button, Qt.MouseButton.LeftButton)
     tab.show_paused(True)
     assert tab.buttons.pause_button.text() == "Contin&ue"
-    with qtbot.waitSignal(tab.go_on_requested):
+    with qtbot.waitSignal(tab.buttons.go_on_requested):
         qtbot.mouseClick(tab.buttons.pause_button, Qt.MouseButton.LeftButton)
-    with qtbot.waitSignal(tab.stop_requested):
+    with qtbot.waitSignal(tab.buttons.stop_requested):
         qtbot.mouseClick(tab.buttons.stop_button, Qt.MouseButton.LeftButton)
 
 

@@ -3,11 +3,11 @@
 import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QWheelEvent
-from PySide6.QtWidgets import QApplication, QComboBox, QFileDialog, QLabel, QWidget
+from PySide6.QtWidgets import QApplication, QFileDialog, QLabel, QWidget
 
-from app.widgets.controls.config_form import ConfigForm
+from app.widgets.controls.config_form import Fields, rows_of
 from app.widgets.controls.editors import number_text
-from app.widgets.controls.section import Section
+from app.widgets.layout import column
 from core.config.corpus import CorpusConfig
 from core.config.model import ModelConfig
 from core.config.sampling import SamplingConfig
@@ -18,7 +18,9 @@ from core.errors.base import BadSettingError
 
 
 def open_form(qtbot, model, group="group"):
-    form = ConfigForm(model, group)
+    form = QWidget()
+    form.fields = Fields(model, group, form)
+    column(rows_of(form.fields.all()), of=form)
     qtbot.addWidget(form)
     form.show()
     return form
@@ -40,7 +42,7 @@ def training(qtbot):
 
 @pytest.mark.parametrize("model", [ModelConfig, TrainingConfig, SamplingConfig])
 def test_a_new_form_reads_as_the_defaults(qtbot, model):
-    assert open_form(qtbot, model).value() == model()
+    assert open_form(qtbot, model).fields.value() == model()
 
 
 @pytest.mark.parametrize(
@@ -55,8 +57,8 @@ def test_a_new_form_reads_as_the_defaults(qtbot, model):
 )
 def test_what_is_shown_is_read_back(qtbot, config):
     form = open_form(qtbot, type(config))
-    form.set_value(config)
-    assert form.value() == config
+    form.fields.set_value(config)
+    assert form.fields.value() == config
 
 
 def test_a_unit_that_the_title_has_said_is_not_said_again(training):
@@ -76,29 +78,18 @@ def test_every_setting_has_an_editor_with_name_help_label_and_unit(training):
     assert labels["Steps"] is editor(training, "max_steps")
 
 
-def test_the_few_basic_settings_come_first_and_the_rest_is_folded_away(training, qtbot):
-    assert editor(training, "max_steps").isVisible()
-    assert not editor(training, "weight_decay").isVisible()
-
-    section = training.findChild(Section)
-    section.button.setFocus()
-    qtbot.keyClick(section.button, Qt.Key.Key_Space)
-
-    assert editor(training, "weight_decay").isVisible()
-
-
 def test_a_typed_value_changes_the_form(training, qtbot):
     steps = editor(training, "max_steps")
     steps.selectAll()
-    with qtbot.waitSignal(training.changed):
+    with qtbot.waitSignal(training.fields.changed):
         qtbot.keyClicks(steps, "1,200")
-    assert training.value().max_steps == 1200
+    assert training.fields.value().max_steps == 1200
 
 
 @pytest.mark.parametrize("text", ["1200000", "1,200,000", "1 200 000"])
 def test_groups_of_thousands_are_read_as_one_number(training, text):
     editor(training, "max_steps").lineEdit().setText(text)
-    assert training.value().max_steps == 1_200_000
+    assert training.fields.value().max_steps == 1_200_000
 
 
 def test_a_fixed_setting_says_why_and_a_free_one_what_it_does(sampling):
@@ -119,7 +110,7 @@ def test_an_empty_seed_is_no_seed(sampling, qtbot):
     editor(sampling, "seed").show_value(7)
     editor(sampling, "seed").selectAll()
     qtbot.keyClick(editor(sampling, "seed"), Qt.Key.Key_Delete)
-    assert sampling.value().seed is None
+    assert sampling.fields.value().seed is None
 
 
 @pytest.mark.parametrize(
@@ -142,25 +133,25 @@ def test_an_empty_seed_is_no_seed(sampling, qtbot):
 )
 def test_a_value_that_cannot_be_is_marked_with_the_reason(training, name, text, reason):
     editor(training, name).lineEdit().setText(text)
-    assert training.problem() == reason
+    assert training.fields.problem() == reason
     assert editor(training, name).property("valid") is False
     assert editor(training, name).accessibleDescription() == reason
     with pytest.raises(BadSettingError):
-        training.value()
+        training.fields.value()
 
 
 def test_a_corrected_value_loses_its_mark(training):
     editor(training, "max_steps").lineEdit().setText("0")
     editor(training, "max_steps").lineEdit().setText("10")
-    assert training.problem() == ""
+    assert training.fields.problem() == ""
     assert editor(training, "max_steps").property("valid") is True
-    assert training.value().max_steps == 10
+    assert training.fields.value().max_steps == 10
 
 
 def test_values_at_odds_with_each_other_are_reported_in_the_words_of_the_form(qtbot):
     form = open_form(qtbot, ModelConfig)
     editor(form, "d_model").lineEdit().setText("250")
-    assert form.problem() == "Width does not fit: 250 must be a multiple of Heads, 4."
+    assert form.fields.problem() == "Width does not fit: 250 must be a multiple of Heads, 4."
     assert editor(form, "d_model").property("valid") is False
 
 
@@ -172,8 +163,8 @@ def test_the_mouse_wheel_changes_no_value(training, sampling):
     ):
         field.setFocus()
         turn_wheel(field)
-    assert training.value() == TrainingConfig()
-    assert sampling.value() == SamplingConfig()
+    assert training.fields.value() == TrainingConfig()
+    assert sampling.fields.value() == SamplingConfig()
 
 
 def turn_wheel(widget):
@@ -203,7 +194,7 @@ def turn_wheel(widget):
 def test_arrow_keys_move_the_second_digit_within_the_limits(training, qtbot, name, start, key, end):
     editor(training, name).show_value(start)
     qtbot.keyClick(editor(training, name), key)
-    assert getattr(training.value(), name) == end
+    assert getattr(training.fields.value(), name) == end
 
 
 @pytest.mark.parametrize(
@@ -224,8 +215,8 @@ def test_numbers_are_written_as_people_write_them(number, text):
 
 def test_setting_a_whole_config_is_reported_once(training, qtbot):
     told = []
-    training.changed.connect(lambda: told.append(True))
-    training.set_value(TrainingConfig(max_steps=5, batch_size=6, learning_rate=1e-2))
+    training.fields.changed.connect(lambda: told.append(True))
+    training.fields.set_value(TrainingConfig(max_steps=5, batch_size=6, learning_rate=1e-2))
     assert len(told) == 1
 
 
@@ -249,9 +240,9 @@ def test_a_folder_is_chosen_in_a_dialog_and_can_be_taken_back(qtbot, tmp_path):
     dialog = field.findChild(QFileDialog)
     dialog.fileSelected.emit(str(tmp_path))
     dialog.close()
-    assert form.value().folder == str(tmp_path)
+    assert form.fields.value().folder == str(tmp_path)
     field.clear()
-    assert form.value().folder == ""
+    assert form.fields.value().folder == ""
     assert field.placeholderText() == "Everywhere"
 
 
@@ -261,11 +252,10 @@ def test_a_row_of_several_lines_is_as_high_as_its_editor(sampling):
 
 
 def test_a_choice_is_shown_by_its_title_and_read_by_its_name(qtbot):
-    form = ConfigForm(TokenizerConfig)
-    qtbot.addWidget(form)
-    box = form.findChild(QComboBox, "kind")
+    form = open_form(qtbot, TokenizerConfig)
+    box = editor(form, "kind")
     assert [box.itemText(row) for row in range(box.count())] == ["BPE", "Characters", "Words"]
     box.setCurrentIndex(1)
-    assert form.value().kind == "char"
-    form.set_value(TokenizerConfig(kind="word"))
+    assert form.fields.value().kind == "char"
+    form.fields.set_value(TokenizerConfig(kind="word"))
     assert box.currentText() == "Words"

@@ -29,8 +29,8 @@ def tab(qtbot, one_chart):
     tab.show()
     tab.show_totals(CorpusTotals(documents=8, characters=1_600_000, bytes=1_610_000))
     tab.form.suggest_name("run")
-    tab.settings_requested.connect(lambda name: tab.start_mode.show_resume(name, LEARNED))
-    tab.base_requested.connect(
+    tab.start_mode.resume_chosen.connect(lambda name: tab.start_mode.show_resume(name, LEARNED))
+    tab.start_mode.base_chosen.connect(
         lambda base: tab.start_mode.show_base(
             LEARNED.model_copy(
                 update={"base_model": f"first@{base.rpartition('@')[2].replace('best', '20')}"}
@@ -222,7 +222,7 @@ def test_a_kept_checkpoint_can_be_fine_tuned_and_is_named_as_kept(tab, qtbot):
     choose(tab, Origin.FINE_TUNE)
     box = tab.start_from.checkpoint_box
     assert [box.itemText(row) for row in range(3)] == ["best: step 20", "last: step 40", "kept: good"]
-    with qtbot.waitSignal(tab.base_requested) as asked:
+    with qtbot.waitSignal(tab.start_mode.base_chosen) as asked:
         box.setCurrentIndex(2)
         box.activated.emit(2)
     assert asked.args == ["first@good"]

@@ -73,7 +73,7 @@ def test_the_chat_is_offered_where_training_ends(tab, qtbot):
     tab.show_events([prepared(), *steps(1, 1), SAVED, RunEnded("meadow", 1, "finished", 2.0, 1.0)])
     assert not tab.head.chat_button.isVisible()
     tab.show_ended()
-    with qtbot.waitSignal(tab.chat_requested) as asked:
+    with qtbot.waitSignal(tab.head.chat_requested) as asked:
         qtbot.mouseClick(tab.head.chat_button, Qt.MouseButton.LeftButton)
     assert asked.args == ["meadow"]
 
