@@ -7,6 +7,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 
 from app.jobs.job import Job, Stream
 from app.jobs.job_queue import JobQueues
+from app.jobs.newest_job import NewestJob
 from core.errors.base import UserFacingError
 from core.events.base import Event, Notice
 from core.runs.folder import Workspace
@@ -48,13 +49,16 @@ class ModelSlot(QObject):
         open: Callable[..., Stream] = open_model,
     ) -> None:
         super().__init__(parent)
-        self._workspace, self._queues, self._open_model = workspace, queues, open
+        self._workspace, self._open_model = workspace, open
         self._model: OpenModel | None = None
         self._leases: set[ModelLease] = set()
         self._requested: tuple[str, str, str] | None = (
             None  # name, checkpoint and tab; while it is on its way
         )
-        self._job: Job | None = None
+        self._work = NewestJob(queues, QUEUE, self)
+        self._work.arrived.connect(self._pass_on)
+        self._work.ended.connect(self._take)
+        self._work.failed.connect(self._fail)
 
     @property
     def model(self) -> OpenModel | None:
@@ -79,7 +83,7 @@ class ModelSlot(QObject):
         for lease in self._leases:
             if lease.user != user and not lease.gives_way:
                 raise ModelInUseError(lease.user, lease.work)
-        self._forget_job()
+        self._work.forget()  # nobody waits for that model now
         self._model, self._requested = None, (name, checkpoint, user)
         self.opening.emit(name, checkpoint)
         self._start_when_free()
@@ -105,20 +109,10 @@ class ModelSlot(QObject):
         self._start_when_free()
 
     def _start_when_free(self) -> None:
-        if self._requested is None or self._leases or self._job is not None:
+        if self._requested is None or self._leases or self._work.busy:
             return
         name, checkpoint, _user = self._requested
-        self._job = self._queues.start(QUEUE, partial(self._open_model, self._workspace, name, checkpoint))
-        self._job.arrived.connect(self._pass_on)
-        self._job.ended.connect(self._take)
-        self._job.failed.connect(self._fail)
-
-    def _forget_job(self) -> None:
-        """Take nothing more of a model that nobody waits for now."""
-        if self._job is not None:
-            self._job.stop()
-            self._job.disconnect(self)
-            self._job = None
+        self._work.start(partial(self._open_model, self._workspace, name, checkpoint))
 
     @Slot(list)
     def _pass_on(self, events: Sequence[Event]) -> None:
@@ -128,14 +122,14 @@ class ModelSlot(QObject):
 
     @Slot(object)
     def _take(self, model: OpenModel) -> None:
-        self._job, self._requested, self._model = None, None, model
+        self._requested, self._model = None, model
         self.changed.emit()
 
     @Slot(object)
     def _fail(self, error: Exception) -> None:
         assert self._requested is not None, "this job opens what was requested"
         _name, _checkpoint, user = self._requested
-        self._job, self._requested = None, None
+        self._requested = None
         self.changed.emit()
         self.failed.emit(user, error)
 

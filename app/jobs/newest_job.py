@@ -24,13 +24,19 @@ class NewestJob(QObject):
         self._queues, self._queue = queues, queue
         self._job: Job | None = None
 
-    def start(self, open_stream: OpenStream) -> None:
+    @property
+    def busy(self) -> bool:
+        """True while the newest job is heard."""
+        return self._job is not None
+
+    def start(self, open_stream: OpenStream, *, doing: str = "") -> Job:
         """Begin anew; what was begun before is asked to stop, and not heard any more."""
         self.forget()
-        self._job = self._queues.start(self._queue, open_stream)
+        self._job = self._queues.start(self._queue, open_stream, doing=doing)
         self._job.arrived.connect(self.arrived)
         self._job.ended.connect(self._end)
         self._job.failed.connect(self._fail)
+        return self._job
 
     @Slot()
     def stop(self) -> None:

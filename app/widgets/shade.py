@@ -2,7 +2,7 @@
 
 from functools import cache
 
-from PySide6.QtCore import QEvent, QRectF, QSize, Qt
+from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFontMetrics, QLinearGradient, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
@@ -68,11 +68,6 @@ class ShadeLegend(QWidget):
         letters = QFontMetrics(self.font())
         words = letters.horizontalAdvance(self._low) + letters.horizontalAdvance(self._high)
         return QSize(words + BAR_PX + 2 * SMALL, max(letters.height(), BAR_HIGH_PX + TINY))
-
-    def changeEvent(self, event: QEvent) -> None:
-        super().changeEvent(event)
-        if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
-            self.updateGeometry()
 
     def paintEvent(self, _event: QPaintEvent) -> None:
         painter = QPainter(self)

@@ -6,7 +6,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 
 from app.context import Context
 from app.errors import present
-from app.jobs.job import Job
+from app.jobs.newest_job import NewestJob
 from app.tabs.chat.front import FrontConversation
 from app.tabs.chat.keeper import ConversationKeeper
 from app.tabs.chat.kept.list_controller import ListController
@@ -38,8 +38,10 @@ class History(QObject):
     ) -> None:
         super().__init__(parent)
         self._tab, self._front, self._keeper = tab, front, keeper
-        self._workspace, self._queues = context.workspace, context.queues
-        self._job: Job | None = None
+        self._workspace = context.workspace
+        self._loading = NewestJob(context.queues, QUEUE, self)
+        self._loading.ended.connect(self._show)
+        self._loading.failed.connect(self._fail)
         self.list = ListController(tab.list, context, tab.banner, self)
         self.list.opened.connect(self._load)
         self.list.renamed.connect(self._rename)
@@ -53,24 +55,18 @@ class History(QObject):
         if conversation_id == self._front.conversation.id:
             self._tab.talk.focus()
             return
-        if self._job is not None:
-            self._job.disconnect(self)
+        self._loading.forget()
         self._front.keep()
-        stream = partial(load_conversation, self._workspace, conversation_id)
-        self._job = self._queues.start(QUEUE, stream)
-        self._job.ended.connect(self._show)
-        self._job.failed.connect(self._fail)
+        self._loading.start(partial(load_conversation, self._workspace, conversation_id))
 
     @Slot(object)
     def _show(self, conversation: Conversation | None) -> None:
-        self._job = None
         if conversation is not None:  # the window closes
             self._keeper.know(conversation)
             self.loaded.emit(conversation)
 
     @Slot(object)
     def _fail(self, error: Exception) -> None:
-        self._job = None
         present(error, self._tab.banner)
 
     @Slot(str, str)

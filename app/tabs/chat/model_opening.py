@@ -1,13 +1,12 @@
 """Which runs there are, and which of their models is open: the window's, shared with the other tabs."""
 
-from collections.abc import Sequence
 from functools import partial
 
 from PySide6.QtCore import QObject, Signal, Slot
 
 from app.context import Context
 from app.errors import present
-from app.jobs.job import Job
+from app.jobs.newest_job import NewestJob
 from app.jobs.refresher import Refresher
 from app.model_slot import ModelInUseError
 from app.tabs.chat.tab import ChatTab
@@ -30,13 +29,14 @@ class ModelOpening(QObject):
     def __init__(self, tab: ChatTab, context: Context, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.slot, self._tab = context.slot, tab
-        self._queues, self._workspace = context.queues, context.workspace
+        self._workspace = context.workspace
         self.name = self.checkpoint = ""  # of the model that is shown
         self._runs = Refresher(context.queues, "runs", partial(list_runs, context.workspace), self)
         self._names: set[str] | None = None  # of the runs with a checkpoint; None until they were listed
         self._newest: RunSummary | None = None  # of those with a checkpoint that was trained
         self._activated = False
-        self._suggesting: Job | None = None
+        self._suggesting = NewestJob(context.queues, "runs", self)
+        self._suggesting.ended.connect(tab.talk.show_suggestions)
         self.slot.opening.connect(self._show_opening)
         self.slot.noticed.connect(tab.banner.show_notice)
         self.slot.changed.connect(self._show_model)
@@ -100,18 +100,11 @@ class ModelOpening(QObject):
     def _show_model(self) -> None:
         self._tab.show_model(self.slot.model)
         self._tab.show_chosen(self.name, self.checkpoint)
+        self._suggesting.forget()
         self._tab.talk.show_suggestions([])
         if self.slot.model is not None:
-            self._suggesting = self._queues.start(
-                "runs", partial(suggest_prompts, self._workspace, self.name)
-            )
-            self._suggesting.ended.connect(self._suggest)
+            self._suggesting.start(partial(suggest_prompts, self._workspace, self.name))
         self.opened.emit()
-
-    @Slot(object)
-    def _suggest(self, prompts: Sequence[str]) -> None:
-        if self.sender() is self._suggesting:  # else another model was opened meanwhile
-            self._tab.talk.show_suggestions(prompts)
 
     @Slot()
     def _open_newer(self) -> None:

@@ -6,8 +6,9 @@ from functools import partial
 
 from PySide6.QtCore import QObject, Signal, Slot
 
-from app.jobs.job import Job, Stream
+from app.jobs.job import Stream
 from app.jobs.job_queue import JobQueues
+from app.jobs.newest_job import NewestJob
 from app.model_slot import ModelLease
 from app.tabs.chat.draft import Draft
 from app.tabs.chat.reply_meter import ReplyMeter
@@ -37,38 +38,35 @@ class ReplyWriter(QObject):
         parent: QObject | None = None,
     ) -> None:
         super().__init__(parent)
-        self._queues, self._reply, self._complete = queues, reply, complete
-        self._job: Job | None = None
+        self._reply, self._complete = reply, complete
+        self._work = NewestJob(queues, QUEUE, self)
+        self._work.arrived.connect(self._take)
+        self._work.ended.connect(self._end)
+        self._work.failed.connect(self._finish)
         self.session: ChatSession | None = None  # of the last reply
         self.draft = Draft("", "assistant", "")
         self.meter = ReplyMeter(0.0)
 
     @property
     def busy(self) -> bool:
-        return self._job is not None
+        return self._work.busy
 
     def begin(self, session: ChatSession, draft: Draft, lease: ModelLease) -> None:
         """Write a reply, with its model, step and settings in the draft."""
-        assert self._job is None, "the reply before has ended, or was left"
+        assert not self.busy, "the reply before has ended, or was left"
         self.session, self.draft = session, draft
         self.meter = ReplyMeter(time.perf_counter())
-        self._job = self._queues.start(QUEUE, self._stream(lease.model, draft), doing="Writing")
-        lease.hold_for(self._job)
-        self._job.arrived.connect(self._take)
-        self._job.ended.connect(self._end)
-        self._job.failed.connect(self._fail)
+        lease.hold_for(self._work.start(self._stream(lease.model, draft), doing="Writing"))
 
     @Slot()
     def stop(self) -> None:
         """Ask for the end of the reply; it keeps what was written."""
-        if self._job is not None:
-            self._job.stop()
+        self._work.stop()
 
     def leave(self) -> None:
         """End the reply now with what came of it; its job ends in its own time."""
-        if self._job is not None:
-            self._job.stop()
-            self._job.disconnect(self)
+        if self.busy:
+            self._work.forget()
             self._finish(None)
 
     def _stream(self, model: OpenModel, draft: Draft) -> Callable[..., Stream]:
@@ -90,11 +88,7 @@ class ReplyWriter(QObject):
         self._finish(None)
 
     @Slot(object)
-    def _fail(self, error: Exception) -> None:
-        self._finish(error)
-
     def _finish(self, error: Exception | None) -> None:
-        self._job = None
         if not self.draft.reason:
             self.draft.reason = "stopped" if error is None else "failed"
         self.ended.emit(error)

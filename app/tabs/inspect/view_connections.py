@@ -76,13 +76,13 @@ class ViewConnections(QObject):
     def _training(self) -> "TrainingController":
         from app.tabs.inspect.training.training_controller import TrainingController
 
-        return TrainingController(self._controller, self._queues, self)
+        return TrainingController(self._controller, self._context, self)
 
     @cached_property
     def _patching(self) -> "PatchingController":
         from app.tabs.inspect.patching.patching_controller import PatchingController
 
-        return PatchingController(self._controller, self._queues, self)
+        return PatchingController(self._controller, self._context, self)
 
     def _read_typed_text(self, view: InspectView, task: Callable[..., Stream]) -> None:
         assert isinstance(view, TypedTextView)

@@ -9,7 +9,6 @@ from PySide6.QtGui import (
     QColor,
     QFocusEvent,
     QFontMetricsF,
-    QHelpEvent,
     QKeyEvent,
     QMouseEvent,
     QPainter,
@@ -17,19 +16,13 @@ from PySide6.QtGui import (
     QPen,
     QResizeEvent,
 )
-from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
+from PySide6.QtWidgets import QSizePolicy, QWidget
 
+from app.widgets.pointed import CHOOSING, STEPS, Pointed
 from app.widgets.theme import SMALL, TINY, colours, mono_font
 from app.widgets.token_text import visible
 
 ROUND_PX = 5
-STEPS: dict[int, int] = {
-    Qt.Key.Key_Left: -1,
-    Qt.Key.Key_Right: 1,
-    Qt.Key.Key_Home: -(10**6),
-    Qt.Key.Key_End: 10**6,
-}
-CHOOSING = (Qt.Key.Key_Space, Qt.Key.Key_Return, Qt.Key.Key_Enter)
 
 
 class ChipText(NamedTuple):
@@ -41,11 +34,12 @@ class ChipText(NamedTuple):
 
 
 class ChipColours(NamedTuple):
-    """Of one token's frame."""
+    """Of one token's frame; `struck` where its text is crossed out."""
 
     fill: QColor
     border: QColor
     ink: QColor
+    struck: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +55,10 @@ class Chip:
         return self.frame.united(self.below)
 
 
-class Chips(QWidget):
+class Chips(Pointed):
     """Tokens in as many lines as the width asks for. The arrow keys move among them, Space chooses one.
 
-    Whoever derives from it says how a token is coloured (`colours_of`) and what its tool tip is (`tool_tip_of`).
+    Whoever derives from it says how the token at a place is coloured (`colours_of`) and what its tool tip is (`tool_tip_of`).
 
     Signals:
         place_chosen: Where the token stands that was clicked, from 0 on.
@@ -114,10 +108,6 @@ class Chips(QWidget):
         """How the token at a place is painted."""
         raise NotImplementedError
 
-    def tool_tip_of(self, place: int) -> str:
-        """What is said of the token at a place."""
-        raise NotImplementedError
-
     def hasHeightForWidth(self) -> bool:
         return True
 
@@ -137,12 +127,8 @@ class Chips(QWidget):
         if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
             self._place_again()
 
-    def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        over = self._at(event.position()) is not None
-        self.setCursor(Qt.CursorShape.PointingHandCursor if over else Qt.CursorShape.ArrowCursor)
-
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        place = self._at(event.position())
+        place = self.part_at(event.position())
         if place is not None and event.button() == Qt.MouseButton.LeftButton:
             self._move_cursor(place)
             self.place_chosen.emit(place)
@@ -160,16 +146,6 @@ class Chips(QWidget):
     def focusInEvent(self, event: QFocusEvent) -> None:
         super().focusInEvent(event)
         self._move_cursor(self._cursor)
-
-    def event(self, event: QEvent) -> bool:
-        if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
-            place = self._at(QPointF(event.pos()))
-            if place is None:
-                QToolTip.hideText()
-            else:
-                QToolTip.showText(event.globalPos(), self.tool_tip_of(place), self)
-            return True
-        return super().event(event)
 
     def inputMethodQuery(self, query: Qt.InputMethodQuery) -> Any:
         """Where the cursor stands, by which a scroll area finds what to show."""
@@ -196,6 +172,10 @@ class Chips(QWidget):
         painter.setPen(look.ink)
         painter.setFont(mono_font())
         painter.drawText(chip.frame, Qt.AlignmentFlag.AlignCenter, visible(chip.shown.text))
+        if look.struck:
+            middle = chip.frame.center().y()
+            ends = chip.frame.left() + TINY, chip.frame.right() - TINY
+            painter.drawLine(QPointF(ends[0], middle), QPointF(ends[1], middle))
         painter.setPen(QColor(colours().muted))
         painter.setFont(self.font())
         painter.drawText(chip.below, Qt.AlignmentFlag.AlignCenter, chip.shown.below)
@@ -236,7 +216,7 @@ class Chips(QWidget):
 
     def _in_lines(self, width: int) -> list[Chip]:
         letters, digits = QFontMetricsF(mono_font()), QFontMetricsF(self.font())
-        n_below = max((text.below.count("\n") for text in self._texts), default=0) + 1
+        n_below = max((text.below.count("\n") + 1 for text in self._texts if text.below), default=0)
         tall, low = letters.height() + 2 * TINY, n_below * digits.lineSpacing()
         chips: list[Chip] = []
         left, top = 0.5, 0.5  # where a line of one pixel is sharp
@@ -252,5 +232,5 @@ class Chips(QWidget):
             left += wide + TINY
         return chips
 
-    def _at(self, position: QPointF) -> int | None:
-        return next((place for place, chip in enumerate(self._chips) if chip.place.contains(position)), None)
+    def part_at(self, place: QPointF) -> int | None:
+        return next((number for number, chip in enumerate(self._chips) if chip.place.contains(place)), None)

@@ -8,7 +8,8 @@ from PySide6.QtCore import QObject, Slot
 
 from app.context import Context
 from app.errors import sentences
-from app.jobs.job import Job, Stream
+from app.jobs.job import Stream
+from app.jobs.newest_job import NewestJob
 from app.tabs.chat.documents.seen_panel import SeenPanel
 from core.events.base import Event
 from core.events.seen import SeenFound, SeenLocated, SeenProgress
@@ -39,10 +40,13 @@ class SeenController(QObject):
     ) -> None:
         super().__init__(parent)
         self.panel, self._look_up = panel, look_up
-        self._workspace, self._queues = context.workspace, context.queues
+        self._workspace = context.workspace
         self._wanted: Request | None = None  # the reply that the page is about
         self._begun: Request | None = None  # the one that was looked up last, or is
-        self._job: Job | None = None
+        self._work = NewestJob(context.queues, QUEUE, self)
+        self._work.arrived.connect(self._take_events)
+        self._work.ended.connect(self._end)
+        self._work.failed.connect(self._fail)
         self._stopped: set[str] = set()  # runs of which no index is to be built until the user asks for it
         panel.shown.connect(self._follow_page)
         panel.look_up_requested.connect(self._look_up_anyway)
@@ -62,13 +66,12 @@ class SeenController(QObject):
     def clear(self) -> None:
         """There is no reply any more."""
         self._wanted = self._begun = None
-        self._forget_job()
+        self._work.forget()
         self.panel.show_nothing()
 
     def stop(self) -> None:
         """Look nothing up any more."""
-        if self._job is not None:
-            self._job.stop()
+        self._work.stop()
 
     @Slot(bool)
     def _follow_page(self, shown: bool) -> None:
@@ -85,7 +88,7 @@ class SeenController(QObject):
     def _stop(self) -> None:
         if self._begun is not None:
             self._stopped.add(self._begun.run)
-        self._forget_job()
+        self._work.forget()
         self.panel.show_stopped()
 
     def _start_if_wanted(self) -> None:
@@ -96,23 +99,11 @@ class SeenController(QObject):
             self.panel.show_searching(wanted.message_id)
             self.panel.show_stopped()
             return
-        if self._job is not None and self._begun is not None and self._begun.run == wanted.run:
+        if self._work.busy and self._begun is not None and self._begun.run == wanted.run:
             return  # its index may be half built: the newer reply comes behind it
-        self._forget_job()
         self._begun = wanted
         self.panel.show_searching(wanted.message_id)
-        self._job = self._queues.start(
-            QUEUE, partial(self._look_up, self._workspace, wanted.run, wanted.text)
-        )
-        self._job.arrived.connect(self._take_events)
-        self._job.ended.connect(self._end)
-        self._job.failed.connect(self._fail)
-
-    def _forget_job(self) -> None:
-        if self._job is not None:
-            self._job.stop()
-            self._job.disconnect(self)
-            self._job = None
+        self._work.start(partial(self._look_up, self._workspace, wanted.run, wanted.text))
 
     @Slot(list)
     def _take_events(self, events: Sequence[Event]) -> None:
@@ -128,12 +119,10 @@ class SeenController(QObject):
 
     @Slot()
     def _end(self) -> None:
-        self._job = None
         self._start_if_wanted()
 
     @Slot(object)
     def _fail(self, error: Exception) -> None:
-        self._job = None
         if self._begun != self._wanted:
             self._start_if_wanted()
         else:

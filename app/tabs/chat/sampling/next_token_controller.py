@@ -7,7 +7,8 @@ from typing import NamedTuple
 from PySide6.QtCore import QObject, QTimer, Slot
 
 from app.context import Context
-from app.jobs.job import Job, Stream
+from app.jobs.job import Stream
+from app.jobs.newest_job import NewestJob
 from app.jobs.refresher import Refresher
 from app.tabs.chat.sampling.next_token_panel import NOTHING, NextTokenPanel
 from core.config.sampling import SamplingConfig
@@ -43,7 +44,7 @@ class NextTokenController(QObject):
     ) -> None:
         super().__init__(parent)
         self._panel, self._user = panel, user
-        self._slot, self._queues = context.slot, context.queues
+        self._slot = context.slot
         self._next_token = next_token
         self._front: tuple[str | Messages, tuple[int, ...]] | None = (
             None  # the prompt, and what is written after it
@@ -53,7 +54,9 @@ class NextTokenController(QObject):
         self._is_current = False  # it belongs to what stands in front
         self._is_ranked = True  # what is shown is what the settings make of it
         self._replying = False
-        self._job: Job | None = None
+        self._work = NewestJob(context.queues, "next token", self)
+        self._work.ended.connect(self._show)
+        self._work.failed.connect(self._say_failure)
         self._timer = QTimer(self, singleShot=True, interval=DELAY_MS)
         self._timer.timeout.connect(self._start)
         self._ranker = Refresher(context.queues, "ranking", self._rank, self)
@@ -104,10 +107,7 @@ class NextTokenController(QObject):
     @Slot()
     def _give_way(self) -> None:
         self._timer.stop()
-        if self._job is not None:
-            self._job.stop()
-            self._job.disconnect(self)
-            self._job = None
+        self._work.forget()
 
     @Slot()
     def _forget(self) -> None:
@@ -125,22 +125,13 @@ class NextTokenController(QObject):
         prompt, written = self._front
         lease = self._slot.lease(self._user, "looking at the next token", gives_way=True)
         ask = partial(self._next_token, model, prompt, self._sampling, written=written)
-        self._job = self._queues.start("next token", ask)
-        lease.hold_for(self._job)
-        self._job.ended.connect(self._show)
-        self._job.failed.connect(self._fail)
+        lease.hold_for(self._work.start(ask))
 
     @Slot(object)
     def _show(self, found: NextToken | None) -> None:
-        self._job = None
         if found is not None:
             self._found, self._is_current, self._is_ranked = found, True, False
             self._rank_newest()
-
-    @Slot(object)
-    def _fail(self, error: Exception) -> None:
-        self._job = None
-        self._say_failure(error)
 
     @Slot(object)
     def _say_failure(self, error: Exception) -> None:

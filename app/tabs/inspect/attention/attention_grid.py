@@ -1,11 +1,10 @@
 """All heads as small pictures, layers downwards and heads across."""
 
 import numpy as np
-from PySide6.QtCore import QEvent, QPoint, QRect, QSize, Qt, Signal
+from PySide6.QtCore import QPointF, QRect, QSize, Qt, Signal
 from PySide6.QtGui import (
     QColor,
     QFont,
-    QHelpEvent,
     QImage,
     QKeyEvent,
     QMouseEvent,
@@ -13,9 +12,10 @@ from PySide6.QtGui import (
     QPaintEvent,
     QPen,
 )
-from PySide6.QtWidgets import QToolTip, QWidget
+from PySide6.QtWidgets import QWidget
 
 from app.widgets.plots.colour_map import Scale, coloured, image
+from app.widgets.pointed import MOVES, Pointed
 from app.widgets.theme import TINY, colours
 from core.inspection.attention import HeadSummary
 from core.inspection.changes import Head
@@ -28,7 +28,7 @@ MARGIN_PX = 34  # on the left, for the layers' numbers
 SHORT_TITLES = {"previous": "previous", "first": "first", "same": "same", "induction": "induction"}
 
 
-class AttentionGrid(QWidget):
+class AttentionGrid(Pointed):
     """Pictures arrive one after the other. The arrow keys and a click select a head.
 
     Signals:
@@ -176,9 +176,9 @@ class AttentionGrid(QWidget):
         """Where the selected head's picture is."""
         return self._place(self._selected)
 
-    def _head_at(self, point: QPoint) -> Head | None:
+    def part_at(self, place: QPointF) -> Head | None:
         heads = (Head(layer, number) for layer in range(self._shape[0]) for number in range(self._shape[1]))
-        return next((head for head in heads if self._place(head).contains(point)), None)
+        return next((head for head in heads if self._place(head).contains(place.toPoint())), None)
 
     def _small_font(self) -> QFont:
         font = QFont(self.font())
@@ -195,38 +195,23 @@ class AttentionGrid(QWidget):
     # What the user does
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        head = self._head_at(event.position().toPoint())
+        head = self.part_at(event.position())
         if head is not None and event.button() == Qt.MouseButton.LeftButton:
             self.head_selected.emit(*head)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        moves = {
-            Qt.Key.Key_Left: (0, -1),
-            Qt.Key.Key_Right: (0, 1),
-            Qt.Key.Key_Up: (-1, 0),
-            Qt.Key.Key_Down: (1, 0),
-        }
-        if event.key() not in moves:
+        if event.key() not in MOVES:
             super().keyPressEvent(event)
             return
-        down, right = moves[Qt.Key(event.key())]
+        down, right = MOVES[event.key()]
         layer, head = self._selected.layer + down, self._selected.head + right
         self.head_selected.emit(max(0, min(layer, self._shape[0] - 1)), max(0, min(head, self._shape[1] - 1)))
 
-    def event(self, event: QEvent) -> bool:
-        if isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip:
-            head = self._head_at(event.pos())
-            QToolTip.showText(event.globalPos(), self.words(head) if head else "", self)
-            return True
-        return super().event(event)
+    def tool_tip_of(self, part: Head) -> str:
+        return self.words(part)
 
     def words(self, head: Head) -> str:
         """What is known of a head."""
         known = self._summaries.get(head)
         said = known.sentence if known else f"{head.title}: being computed"
         return f"{said} Switched off." if head in self._off else said
-
-    def changeEvent(self, event: QEvent) -> None:
-        if event.type() == QEvent.Type.PaletteChange:
-            self.update()
-        super().changeEvent(event)

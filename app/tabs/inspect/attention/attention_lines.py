@@ -4,10 +4,9 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import QEvent, QPointF, QRect, QSize, Qt, Signal
+from PySide6.QtCore import QPointF, QRect, QSize, Qt, Signal
 from PySide6.QtGui import (
     QColor,
-    QHelpEvent,
     QKeyEvent,
     QMouseEvent,
     QPainter,
@@ -15,8 +14,9 @@ from PySide6.QtGui import (
     QPaintEvent,
     QPen,
 )
-from PySide6.QtWidgets import QToolTip, QWidget
+from PySide6.QtWidgets import QWidget
 
+from app.widgets.pointed import Pointed
 from app.widgets.theme import SMALL, TINY, colours
 
 WIDEST_PX = 7.0
@@ -24,7 +24,7 @@ TOKEN_PX = 150  # the widest that a token is drawn
 LEAST_SHARE = 0.03  # of the thickest line; thinner ones are left out
 
 
-class AttentionLines(QWidget):
+class AttentionLines(Pointed):
     """Queries on the left, keys on the right; a click or the up and down keys choose the query.
 
     Signals:
@@ -135,15 +135,15 @@ class AttentionLines(QWidget):
         left = self._widest_token + SMALL
         return left, max(left + 60, self.width() - self._widest_token - number - SMALL)
 
-    def _place_at(self, y: float) -> int | None:
-        place = int(y // self._row_px()) - 1
-        return place if 0 <= place < len(self._names) else None
+    def part_at(self, place: QPointF) -> int | None:
+        number = int(place.y() // self._row_px()) - 1
+        return number if 0 <= number < len(self._names) else None
 
     def sizeHint(self) -> QSize:
         return QSize(400, self._row_px() * (len(self._names) + 1))
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        place = self._place_at(event.position().y())
+        place = self.part_at(event.position())
         if place is not None and event.button() == Qt.MouseButton.LeftButton:
             self.position_selected.emit(place)
 
@@ -155,20 +155,8 @@ class AttentionLines(QWidget):
         place = self._query + moves[Qt.Key(event.key())]
         self.position_selected.emit(max(0, min(place, len(self._names) - 1)))
 
-    def event(self, event: QEvent) -> bool:
-        if isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip:
-            place = self._place_at(event.pos().y())
-            known = place is not None and place <= self._query
-            text = (
-                f"{self._names[self._query]} attends to {self._names[place]} with weight {self._weights[place]:.4g}"
-                if known and place is not None
-                else ""
-            )
-            QToolTip.showText(event.globalPos(), text, self)
-            return True
-        return super().event(event)
-
-    def changeEvent(self, event: QEvent) -> None:
-        if event.type() == QEvent.Type.PaletteChange:
-            self.update()
-        super().changeEvent(event)
+    def tool_tip_of(self, part: int) -> str:
+        if part > self._query:
+            return ""
+        query, key = self._names[self._query], self._names[part]
+        return f"{query} attends to {key} with weight {self._weights[part]:.4g}"

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.tabs.inspect.long_view import LongView
 from app.tabs.inspect.phrase_edit import MOST_CHARACTERS
 from app.tabs.inspect.typed_text import TypedTextView
 from app.widgets.controls.small import named_button
@@ -32,21 +33,26 @@ HINT = (
 )
 
 
-class PatchingView(TypedTextView):
+class PatchingView(LongView, TypedTextView):
     """A second phrase and what to take from it, and below them `inspected.patch_map`.
 
     Signals:
         patch_requested: The second phrase, and what to take from it, a `PatchPart`.
-        cancel_requested: The map is not wanted any more.
     """
 
     kind = PATCHING
 
     patch_requested = Signal(str, str)
-    cancel_requested = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+        super().__init__(
+            named_button(
+                "Pa&tch", "patchButton", "play", "Run the phrase with each place taken from the second one"
+            ),
+            named_button("&Cancel", "cancelPatchButton", "stop", "Stop patching"),
+            QProgressBar(objectName="patchProgress", accessibleName="Places patched"),
+            parent,
+        )
         self.setObjectName("patchingView")
         self._inspected: Inspected | None = None
         self._selection = Selection()
@@ -62,16 +68,11 @@ class PatchingView(TypedTextView):
         self.what_box.setAccessibleName("What to take from the second phrase")
         for part, title in PATCH_TITLES.items():
             self.what_box.addItem(title[:1].upper() + title[1:], part)
-        self.patch_button = named_button(
-            "Pa&tch", "patchButton", "play", "Run the phrase with each place taken from the second one"
-        )
-        self.cancel_button = named_button("&Cancel", "cancelPatchButton", "stop", "Stop patching")
-        self.progress = QProgressBar(objectName="patchProgress", textVisible=False)
-        self.progress.setAccessibleName("Places patched")
         self.count_label = Label(objectName="sourceCountLabel")
         self.result_label = Label(HINT, objectName="patchLabel", wordWrap=True)
         self.map = HeatMap("Effect of each patch", "after layer", "")
         self.map.describe = self._describe
+        self.locked = self.source_edit, self.what_box
         self._edited = False
         self._lay_out()
         self._connect()
@@ -90,24 +91,6 @@ class PatchingView(TypedTextView):
         assert isinstance(parts, QStandardItemModel), "it is the one that a combo box makes itself"
         feed_forward = parts.item(self.what_box.findData("feed_forward"))
         feed_forward.setEnabled(inspected.capture.config.feed_forward)
-
-    def show_progress(self, done: int, total: int) -> None:
-        """The map is being computed: so many places of all are."""
-        self._show_busy(busy=True)
-        self.progress.setRange(0, total)
-        self.progress.setValue(done)
-
-    @Slot()
-    def show_ended(self) -> None:
-        """Nothing is being computed."""
-        self._show_busy(busy=False)
-
-    def _show_busy(self, *, busy: bool) -> None:
-        self.progress.setVisible(busy)
-        self.cancel_button.setVisible(busy)
-        self.patch_button.setVisible(not busy)
-        for widget in (self.source_edit, self.what_box):
-            widget.setEnabled(not busy)
 
     # The map
 
@@ -185,7 +168,7 @@ class PatchingView(TypedTextView):
 
     @Slot()
     def _request(self) -> None:
-        if self.patch_button.isVisibleTo(self) and self._inspected is not None:
+        if self.start_button.isVisibleTo(self) and self._inspected is not None:
             self.patch_requested.emit(self.source_edit.text(), self.what_box.currentData())
 
     # Building
@@ -197,7 +180,7 @@ class PatchingView(TypedTextView):
         self._pages.addWidget(self.map)
         column(
             row(Label("&Second phrase", buddy=self.source_edit), (self.source_edit, 1), self.count_label),
-            row((self.result_label, 1), self.what_box, self.patch_button, self.cancel_button),
+            row((self.result_label, 1), self.what_box, self.start_button, self.cancel_button),
             self.progress,
             (self._pages, 1),
             of=self,
@@ -207,8 +190,7 @@ class PatchingView(TypedTextView):
         self.source_edit.textEdited.connect(self._note_edit)
         self.source_edit.textChanged.connect(self._count)
         self.source_edit.returnPressed.connect(self._request)
-        self.patch_button.clicked.connect(self._request)
-        self.cancel_button.clicked.connect(self.cancel_requested)
+        self.start_button.clicked.connect(self._request)
         self.map.cell_selected.connect(self._select)
 
 

@@ -1,8 +1,8 @@
 """The embedding plane under mouse and keyboard."""
 
-from PySide6.QtCore import QEvent, QPointF, QSize, Qt, Signal
-from PySide6.QtGui import QHelpEvent, QKeyEvent, QMouseEvent, QWheelEvent
-from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
+from PySide6.QtCore import QPointF, QSize, Qt, Signal
+from PySide6.QtGui import QKeyEvent, QMouseEvent, QWheelEvent
+from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from app.tabs.inspect.plane.plane_picture import PlanePicture
 from app.widgets.token_text import visible
@@ -111,19 +111,14 @@ class PlaneCanvas(PlanePicture):
         else:
             super().keyPressEvent(event)
 
-    def event(self, event: QEvent) -> bool:
-        if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
-            token_id = self.token_at(QPointF(event.pos()))
-            if token_id >= 0 and self._plane is not None:
-                QToolTip.showText(event.globalPos(), self._tool_tip(self._plane, token_id), self)
-            else:
-                QToolTip.hideText()
-            return True
-        return super().event(event)
+    def part_at(self, place: QPointF) -> int | None:
+        token_id = self.token_at(place)
+        return token_id if token_id >= 0 else None
 
-    def _tool_tip(self, plane: EmbeddingPlane, token_id: int) -> str:
-        x, y = self._points[self._row_of[token_id]].tolist()
-        return f"{visible(plane.texts[token_id])}\n{facts(plane, token_id)}\nx {x:.4g}, y {y:.4g}"
+    def tool_tip_of(self, part: int) -> str:
+        assert self._plane is not None, "a point is of a plane"
+        x, y = self._points[self._row_of[part]].tolist()
+        return f"{visible(self._plane.texts[part])}\n{facts(self._plane, part)}\nx {x:.4g}, y {y:.4g}"
 
 
 def facts(plane: EmbeddingPlane, token_id: int) -> str:

@@ -7,7 +7,8 @@ from functools import partial
 from PySide6.QtCore import QObject, Slot
 
 from app.context import Context
-from app.jobs.job import Job, Stream
+from app.jobs.job import Stream
+from app.jobs.newest_job import NewestJob
 from app.tabs.inspect.controller import QUEUE, InspectController
 from app.tabs.inspect.plane.plane_view import PlaneView
 from core.errors.base import UserFacingError
@@ -36,20 +37,25 @@ class PlaneController(QObject):
     ) -> None:
         super().__init__(view)
         self._view, self._owner = view, owner
-        self._workspace, self._queues = context.workspace, context.queues
+        self._workspace = context.workspace
         self._tasks = tasks or PlaneTasks()
-        self._opening: Job | None = None
-        self._layout: Job | None = None
-        owner.outdated.connect(self._stop_opening)
+        self._opening = NewestJob(context.queues, QUEUE, self)
+        self._opening.arrived.connect(self._take_sentence)
+        self._opening.ended.connect(self._take_plane)
+        self._opening.failed.connect(self._fail_to_open)
+        self._layout = NewestJob(context.queues, LAYOUT_QUEUE, self)
+        self._layout.arrived.connect(self._take_progress)
+        self._layout.ended.connect(self._take_layout)
+        self._layout.failed.connect(self._fail_to_project)
+        owner.outdated.connect(self._opening.stop)  # the view asks again with the next phrase
         view.plane_requested.connect(self._open)
         view.projection_requested.connect(self._project)
-        view.cancel_requested.connect(self._stop_layout)
+        view.cancel_requested.connect(self._layout.stop)
 
     # The plane
 
     @Slot(str, int)
     def _open(self, run: str, step: int) -> None:
-        self._stop_opening()
         owner, model, lease = self._owner, self._owner.slot.model, None
         if model is not None and (model.name, model.step) == (run, step):
             lease = owner.slot.lease(owner.tab.title, "reading its embeddings", gives_way=True)
@@ -57,18 +63,9 @@ class PlaneController(QObject):
         else:
             opened = partial(self._tasks.open_at, owner.checkpoints(), step)
         workspace, earlier = self._workspace, self._view.plane
-        self._opening = self._queues.start(QUEUE, lambda stop: opened(workspace, stop, earlier))
+        job = self._opening.start(lambda stop: opened(workspace, stop, earlier))
         if lease is not None:
-            lease.hold_for(self._opening)
-        self._opening.arrived.connect(self._take_sentence)
-        self._opening.ended.connect(self._take_plane)
-        self._opening.failed.connect(self._fail_to_open)
-
-    @Slot()
-    def _stop_opening(self) -> None:
-        """What is computed now is not wanted: the view asks again with the next phrase."""
-        if self._opening is not None:
-            self._opening.stop()
+            lease.hold_for(job)
 
     @Slot(list)
     def _take_sentence(self, events: Sequence[Event]) -> None:
@@ -78,9 +75,6 @@ class PlaneController(QObject):
 
     @Slot(object)
     def _take_plane(self, plane: EmbeddingPlane | None) -> None:
-        if self.sender() is not self._opening:
-            return  # a newer one is on its way
-        self._opening = None
         if plane is None:
             self._view.show_failed("")
         else:
@@ -88,9 +82,6 @@ class PlaneController(QObject):
 
     @Slot(object)
     def _fail_to_open(self, error: Exception) -> None:
-        if self.sender() is not self._opening:
-            return
-        self._opening = None
         self._view.show_failed(error.message if isinstance(error, UserFacingError) else "")
         self._owner.present(error)
 
@@ -98,30 +89,18 @@ class PlaneController(QObject):
 
     @Slot(str)
     def _project(self, _method: str) -> None:
-        self._stop_layout()
-        if self._view.plane is None:
-            return
-        self._layout = self._queues.start(LAYOUT_QUEUE, partial(self._tasks.project, self._view.plane))
-        self._layout.arrived.connect(self._take_progress)
-        self._layout.ended.connect(self._take_layout)
-        self._layout.failed.connect(self._fail_to_project)
-
-    @Slot()
-    def _stop_layout(self) -> None:
-        if self._layout is not None:
-            self._layout.stop()
+        self._layout.forget()
+        if self._view.plane is not None:
+            self._layout.start(partial(self._tasks.project, self._view.plane))
 
     @Slot(list)
     def _take_progress(self, events: Sequence[Event]) -> None:
         last = events[-1]
-        if self.sender() is self._layout and isinstance(last, ProjectionAdvanced):
+        if isinstance(last, ProjectionAdvanced):
             self._view.show_progress(last)
 
     @Slot(object)
     def _take_layout(self, projection: Projection | None) -> None:
-        if self.sender() is not self._layout:
-            return
-        self._layout = None
         if projection is None:
             self._view.show_cancelled()
         else:
@@ -129,7 +108,5 @@ class PlaneController(QObject):
 
     @Slot(object)
     def _fail_to_project(self, error: Exception) -> None:
-        if self.sender() is self._layout:
-            self._layout = None
-            self._view.show_cancelled()
-            self._owner.present(error)
+        self._view.show_cancelled()
+        self._owner.present(error)

@@ -1,6 +1,6 @@
 """What the colours and shapes of the embedding plane say."""
 
-from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QLinearGradient, QPainter, QPaintEvent
 from PySide6.QtWidgets import QWidget
 
@@ -51,12 +51,6 @@ class PlaneLegend(QWidget):
             never = int((plane.counts == 0).sum())
             self._never.label.setText(f"never ({number(never)})")
             self._never.setVisible(never > 0)
-
-    def changeEvent(self, event: QEvent) -> None:
-        if event.type() == QEvent.Type.PaletteChange:
-            for entry in (*self._kinds, self._never):
-                entry.update()
-        super().changeEvent(event)
 
 
 class _Entry(QWidget):

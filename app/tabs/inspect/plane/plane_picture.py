@@ -29,6 +29,7 @@ from app.tabs.inspect.plane.plane_looks import (
     kind_palette,
 )
 from app.tabs.inspect.plane.plane_points import Doubles, Numbers, PointPainter, Viewport, visible_rows
+from app.widgets.pointed import Pointed
 from app.widgets.theme import colours, mono_font
 from app.widgets.token_text import shortened
 from core.inspection.placement import PlacedLabel, place_labels
@@ -78,7 +79,7 @@ class _Drawn:
     rows: Numbers = field(default_factory=lambda: np.empty(0, dtype=np.int64))
 
 
-class PlanePicture(QWidget):
+class PlanePicture(Pointed):
     """Shows a part of the plane.
 
     Attributes:

@@ -3,7 +3,7 @@
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QComboBox, QGridLayout, QProgressBar, QVBoxLayout, QWidget
 
-from app.tabs.inspect.view import InspectView
+from app.tabs.inspect.long_view import LongView
 from app.widgets.controls.small import named_button
 from app.widgets.label import Label
 from app.widgets.layout import column, row
@@ -28,23 +28,31 @@ HINT = "Compute the phrase at every checkpoint to see how these numbers came abo
 NO_NEXT = "Nothing follows the last position: select an earlier one."
 
 
-class TrainingView(InspectView):
+class TrainingView(LongView):
     """Shows `inspected.history`, for the selected position, layer, part and head.
 
     Signals:
         curves_requested: The phrase should be computed at every checkpoint.
-        cancel_requested: The rest of them is not wanted any more.
         step_requested: The step of the checkpoint that all views should show.
     """
 
     kind = TRAINING
 
     curves_requested = Signal()
-    cancel_requested = Signal()
     step_requested = Signal(int)
 
     def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+        super().__init__(
+            named_button(
+                "Co&mpute curves",
+                "computeCurvesButton",
+                "play",
+                "Compute the phrase at every checkpoint of the run",
+            ),
+            named_button("&Cancel", "cancelCurvesButton", "stop", "Stop and keep what was computed"),
+            QProgressBar(objectName="curvesProgress", accessibleName="Checkpoints computed"),
+            parent,
+        )
         self.setObjectName("trainingView")
         self._inspected: Inspected | None = None
         self._points: dict[str, tuple[list[int], list[float]]] = {}  # that are drawn
@@ -53,17 +61,6 @@ class TrainingView(InspectView):
         self.quantity_box.addItem("All quantities", ALL)
         for quantity in QUANTITIES:
             self.quantity_box.addItem(quantity.title, quantity.name)
-        self.compute_button = named_button(
-            "Co&mpute curves",
-            "computeCurvesButton",
-            "play",
-            "Compute the phrase at every checkpoint of the run",
-        )
-        self.cancel_button = named_button(
-            "&Cancel", "cancelCurvesButton", "stop", "Stop and keep what was computed"
-        )
-        self.progress = QProgressBar(objectName="curvesProgress", textVisible=False)
-        self.progress.setAccessibleName("Checkpoints computed")
         self.label = Label(HINT, objectName="trainingLabel", wordWrap=True)
         self.plots = {
             quantity.name: CurvePlot(quantity.title, quantity.unit, "step", legend=False)
@@ -100,22 +97,6 @@ class TrainingView(InspectView):
         self.no_next_label.setVisible(bool(history) and is_last)
         self.label.setText(f"{counted(len(history), 'checkpoint')}; {_of(selection)}." if history else HINT)
 
-    def show_progress(self, done: int, total: int) -> None:
-        """So many checkpoints of all are computed."""
-        self._show_busy(busy=True)
-        self.progress.setRange(0, total)
-        self.progress.setValue(done)
-
-    @Slot()
-    def show_ended(self) -> None:
-        """Nothing is being computed."""
-        self._show_busy(busy=False)
-
-    def _show_busy(self, *, busy: bool) -> None:
-        self.progress.setVisible(busy)
-        self.cancel_button.setVisible(busy)
-        self.compute_button.setVisible(not busy)
-
     @Slot()
     def _show_chosen(self) -> None:
         chosen = self.quantity_box.currentData()
@@ -135,7 +116,7 @@ class TrainingView(InspectView):
         for number, plot in enumerate(self.plots.values()):
             grid.addWidget(plot, number // 2, number % 2)
         column(
-            row((self.label, 1), self.quantity_box, self.compute_button, self.cancel_button),
+            row((self.label, 1), self.quantity_box, self.start_button, self.cancel_button),
             self.progress,
             (grid, 1),
             of=self,
@@ -143,8 +124,7 @@ class TrainingView(InspectView):
 
     def _connect(self) -> None:
         self.quantity_box.currentIndexChanged.connect(self._show_chosen)
-        self.compute_button.clicked.connect(self.curves_requested)
-        self.cancel_button.clicked.connect(self.cancel_requested)
+        self.start_button.clicked.connect(self.curves_requested)
         for plot in self.plots.values():
             plot.clicked.connect(self._request_nearest)
 

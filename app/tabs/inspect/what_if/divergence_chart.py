@@ -4,21 +4,19 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
     QColor,
-    QFocusEvent,
     QFontMetricsF,
-    QHelpEvent,
     QKeyEvent,
     QMouseEvent,
     QPainter,
     QPaintEvent,
     QPen,
 )
-from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
+from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from app.tabs.inspect.what_if.position_chips import STEPS
+from app.widgets.pointed import STEPS, Pointed
 from app.widgets.theme import SMALL, TINY, colours
 from app.widgets.token_text import visible
 
@@ -29,7 +27,7 @@ EVERY = tuple(step * 10**power for power in range(7) for step in (1, 2, 5))  # w
 HEIGHT_PX = 84
 
 
-class DivergenceChart(QWidget):
+class DivergenceChart(Pointed):
     """A click, or Left and Right, select a position. What is not known yet has no bar.
 
     Signals:
@@ -76,7 +74,7 @@ class DivergenceChart(QWidget):
         return QSize(160, HEIGHT_PX)
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        position = self._at(event.position())
+        position = self.part_at(event.position())
         if position is not None and event.button() == Qt.MouseButton.LeftButton:
             self.selected.emit(position)
 
@@ -85,20 +83,6 @@ class DivergenceChart(QWidget):
             self.selected.emit(max(0, min(self._cursor + STEPS[event.key()], len(self._bits) - 1)))
         else:
             super().keyPressEvent(event)
-
-    def focusInEvent(self, event: QFocusEvent) -> None:
-        super().focusInEvent(event)
-        self.update()
-
-    def event(self, event: QEvent) -> bool:
-        if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
-            position = self._at(QPointF(event.pos()))
-            if position is None:
-                QToolTip.hideText()
-            else:
-                QToolTip.showText(event.globalPos(), self._sentence(position), self)
-            return True
-        return super().event(event)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         del event
@@ -146,9 +130,12 @@ class DivergenceChart(QWidget):
     def _width(self) -> float:
         return min(self.width() / max(1, len(self._bits)), WIDEST_BAR_PX)
 
-    def _at(self, place: QPointF) -> int | None:
+    def part_at(self, place: QPointF) -> int | None:
         position = int(place.x() // self._width())
         return position if 0 <= position < len(self._bits) else None
+
+    def tool_tip_of(self, part: int) -> str:
+        return self._sentence(part)
 
     def _sentence(self, position: int) -> str:
         if not position < len(self._bits):

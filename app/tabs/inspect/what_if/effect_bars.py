@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QFontMetricsF, QHelpEvent, QPainter, QPaintEvent
-from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPaintEvent
+from PySide6.QtWidgets import QSizePolicy, QWidget
 
+from app.widgets.pointed import Pointed
 from app.widgets.theme import SMALL, TINY, colours, mono_font
 from app.widgets.token_text import visible
 from core.inspection.effect import Effect
@@ -15,7 +16,7 @@ WIDEST_TEXT = 0.3  # of the width
 BEFORE, AFTER = "plot_other", "plot_validation"  # fields of `Colours`
 
 
-class EffectBars(QWidget):
+class EffectBars(Pointed):
     """As many tokens as there is room for, the likeliest first. Where nothing was changed, one bar each.
 
     The longest bar is the largest probability; the figures stand beside the bars.
@@ -42,15 +43,12 @@ class EffectBars(QWidget):
     def minimumSizeHint(self) -> QSize:
         return QSize(200, 5 * LOWEST_ROW_PX)
 
-    def event(self, event: QEvent) -> bool:
-        if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
-            row = int(QPointF(event.pos()).y() // self._row_height())
-            if row < self._n_rows():
-                QToolTip.showText(event.globalPos(), self._sentence(row), self)
-            else:
-                QToolTip.hideText()
-            return True
-        return super().event(event)
+    def part_at(self, place: QPointF) -> int | None:
+        row = int(place.y() // self._row_height())
+        return row if row < self._n_rows() else None
+
+    def tool_tip_of(self, part: int) -> str:
+        return self._sentence(part)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         del event

@@ -2,20 +2,19 @@
 
 from itertools import groupby
 
-from PySide6.QtCore import QEvent, QPoint, QPointF, QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QPointF, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
     QColor,
-    QFocusEvent,
     QFontMetricsF,
-    QHelpEvent,
     QKeyEvent,
     QMouseEvent,
     QPainter,
     QPaintEvent,
     QPen,
 )
-from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
+from PySide6.QtWidgets import QSizePolicy, QWidget
 
+from app.widgets.pointed import CHOOSING, MOVES, Pointed
 from app.widgets.theme import SMALL, TINY, colours
 from core.config.model import ModelConfig
 from core.inspection.changes import NO_CHANGES, Changes, Head, SubLayer, sub_layers
@@ -27,16 +26,9 @@ Part = Head | SubLayer
 ROW_PX, GAP_PX, ROUND_PX = 24, 2, 4
 WIDEST_HEAD_PX, NARROWEST_HEAD_PX = 34, 16
 TITLES = {"attention": "attention", "feed_forward": "feed-forward"}
-MOVES = {
-    Qt.Key.Key_Left: (0, -1),
-    Qt.Key.Key_Right: (0, 1),
-    Qt.Key.Key_Up: (-1, 0),
-    Qt.Key.Key_Down: (1, 0),
-}
-CHOOSING = (Qt.Key.Key_Space, Qt.Key.Key_Return, Qt.Key.Key_Enter)
 
 
-class SwitchGrid(QWidget):
+class SwitchGrid(Pointed):
     """A click, or Space, switches the part under it. The arrow keys move the selected part.
 
     Signals:
@@ -120,37 +112,22 @@ class SwitchGrid(QWidget):
     # What the user does
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        found = self._at(event.position())
+        found = self.part_at(event.position())
         if found is not None and event.button() == Qt.MouseButton.LeftButton:
             self._put_cursor(*found)
             self.cursor_moved.emit(self.current)
             self.switched.emit(self.current)
 
-    def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        over = self._at(event.position()) is not None
-        self.setCursor(Qt.CursorShape.PointingHandCursor if over else Qt.CursorShape.ArrowCursor)
-
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        key = Qt.Key(event.key())
-        if key in MOVES and self._rows:
-            down, right = MOVES[key]
+        if event.key() in MOVES and self._rows:
+            down, right = MOVES[event.key()]
             row, column = self._cursor[0] + down, self._cursor[1] + right
             self._put_cursor(row, column)
             self.cursor_moved.emit(self.current)
-        elif key in CHOOSING and self._rows:
+        elif event.key() in CHOOSING and self._rows:
             self.switched.emit(self.current)
         else:
             super().keyPressEvent(event)
-
-    def event(self, event: QEvent) -> bool:
-        if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
-            self._show_tool_tip(event.globalPos(), self._at(QPointF(event.pos())))
-            return True
-        return super().event(event)
-
-    def focusInEvent(self, event: QFocusEvent) -> None:
-        super().focusInEvent(event)
-        self.update()
 
     def _put_cursor(self, row: int, column: int) -> None:
         row = max(0, min(row, len(self._rows) - 1))
@@ -158,13 +135,11 @@ class SwitchGrid(QWidget):
         self._describe()
         self.update()
 
-    def _show_tool_tip(self, where: QPoint, found: tuple[int, int] | None) -> None:
-        if found is None:
-            QToolTip.hideText()
-            return
-        part = self._rows[found[0]][found[1]]
-        state, other = ("off", "on") if self.is_off(part) else ("on", "off")
-        QToolTip.showText(where, f"{_sentence(part.title)}: {state}. Click to switch it {other}", self)
+    def tool_tip_of(self, part: tuple[int, int]) -> str:
+        row, column = part
+        shown = self._rows[row][column]
+        state, other = ("off", "on") if self.is_off(shown) else ("on", "off")
+        return f"{_sentence(shown.title)}: {state}. Click to switch it {other}"
 
     def _describe(self) -> None:
         if not self._rows:
@@ -205,12 +180,12 @@ class SwitchGrid(QWidget):
                 left, wide = left + wide, self._part_width("feed_forward")
         return QRectF(left, top, wide - GAP_PX, ROW_PX - GAP_PX)
 
-    def _at(self, position: QPointF) -> tuple[int, int] | None:
-        row = int(position.y() // ROW_PX) - 1
+    def part_at(self, place: QPointF) -> tuple[int, int] | None:
+        row = int(place.y() // ROW_PX) - 1
         if not 0 <= row < len(self._rows):
             return None
         columns = range(len(self._rows[row]))
-        return next(((row, column) for column in columns if self._cell(row, column).contains(position)), None)
+        return next(((row, column) for column in columns if self._cell(row, column).contains(place)), None)
 
     # Painting
 

@@ -17,7 +17,7 @@ from app.widgets.controls.elided_label import ElidedLabel
 from app.widgets.controls.small import named_button, scrolled
 from app.widgets.label import Label
 from app.widgets.layout import STRETCH, column, row
-from app.widgets.theme import LARGE, TINY, colours, set_role
+from app.widgets.theme import LARGE, SMALL, TINY, colours, set_role
 from app.widgets.token_text import visible
 from core.inspection.changes import NO_CHANGES, Changes, Head, SubLayer
 from core.inspection.effect import are_alike, divergences, effect
@@ -203,6 +203,11 @@ class WhatIfView(InspectView):
     def _select_position(self, position: int) -> None:
         self._select(replace(self._selection, position=position))
 
+    @Slot()
+    def _follow_chips(self) -> None:
+        self._switches.ensureWidgetVisible(self.chips, 0, SMALL)
+        self._select_position(self.chips.cursor_place)
+
     def _select(self, selection: Selection) -> None:
         if selection != self._selection:
             self.selection_requested.emit(selection)
@@ -232,8 +237,8 @@ class WhatIfView(InspectView):
     def _connect(self) -> None:
         self.grid.switched.connect(self._switch_part)
         self.grid.cursor_moved.connect(self._select_part)
-        self.chips.switched.connect(self._switch_position)
-        self.chips.selected.connect(self._select_position)
+        self.chips.place_chosen.connect(self._switch_position)
+        self.chips.cursor_moved.connect(self._follow_chips)
         self.chart.selected.connect(self._select_position)
         self.reset_button.clicked.connect(self._reset)
         self._frame.timeout.connect(self._compare_more)

@@ -104,7 +104,7 @@ def test_the_button_and_enter_ask_for_the_map(view, qtbot):
     view.source_edit.setText("the dog")
     view.what_box.setCurrentIndex(view.what_box.findData("attention"))
     with qtbot.waitSignal(view.patch_requested) as asked:
-        qtbot.mouseClick(view.patch_button, Qt.MouseButton.LeftButton)
+        qtbot.mouseClick(view.start_button, Qt.MouseButton.LeftButton)
     assert asked.args == ["the dog", "attention"]
     with qtbot.waitSignal(view.patch_requested) as asked:
         qtbot.keyClick(view.source_edit, Qt.Key.Key_Return)
@@ -114,11 +114,11 @@ def test_the_button_and_enter_ask_for_the_map(view, qtbot):
 def test_while_it_is_computed_there_is_progress_and_a_way_out(view, qtbot):
     view.show_progress(3, 10)
     assert (view.progress.value(), view.progress.maximum()) == (3, 10)
-    assert not view.patch_button.isVisible()
+    assert not view.start_button.isVisible()
     with qtbot.waitSignal(view.cancel_requested):
         qtbot.mouseClick(view.cancel_button, Qt.MouseButton.LeftButton)
     view.show_ended()
-    assert view.patch_button.isVisible()
+    assert view.start_button.isVisible()
     assert not view.progress.isVisible()
 
 

@@ -57,7 +57,7 @@ def test_the_curves_grow_in_the_order_of_the_steps(view):
 def test_before_the_first_time_there_is_a_button(view, qtbot):
     assert view.label.text() == HINT
     with qtbot.waitSignal(view.curves_requested):
-        qtbot.mouseClick(view.compute_button, Qt.MouseButton.LeftButton)
+        qtbot.mouseClick(view.start_button, Qt.MouseButton.LeftButton)
 
 
 def test_while_they_are_computed_there_is_progress_and_a_way_out(view, qtbot):
@@ -66,7 +66,7 @@ def test_while_they_are_computed_there_is_progress_and_a_way_out(view, qtbot):
     with qtbot.waitSignal(view.cancel_requested):
         qtbot.mouseClick(view.cancel_button, Qt.MouseButton.LeftButton)
     view.show_ended()
-    assert view.compute_button.isVisible()
+    assert view.start_button.isVisible()
 
 
 def test_a_click_goes_to_the_nearest_checkpoint(view, qtbot):

@@ -55,7 +55,7 @@ def test_a_click_switches_a_part_off_and_another_one_on_again(view, qtbot, part,
 
 def test_a_click_on_a_position_switches_it_off(view, qtbot):
     with qtbot.waitSignal(view.changes_requested) as asked:
-        place = view.chips.frames[4].center().toPoint()
+        place = view.chips.chips[4].frame.center().toPoint()
         qtbot.mouseClick(view.chips, Qt.MouseButton.LeftButton, pos=place)
     assert asked.args == [Changes(positions=frozenset({4}))]
     assert view.off_label.text() == "Off: position 5"
@@ -163,6 +163,7 @@ def test_a_click_on_a_bar_selects_its_position(view, qtbot):
 @pytest.mark.parametrize("widget", ["chart", "chips"])
 def test_arrow_keys_select_a_position_and_stop_at_the_last(view, qtbot, widget):
     requests = []
+    getattr(view, widget).setFocus()
     view.selection_requested.connect(requests.append)
     qtbot.keyClick(getattr(view, widget), Qt.Key.Key_Right)
     qtbot.keyClick(getattr(view, widget), Qt.Key.Key_End)

@@ -1,0 +1,45 @@
+"""Widgets that paint themselves: what of them the pointer is over, and what there is to say of it."""
+
+from typing import Any
+
+from PySide6.QtCore import QEvent, QPointF, Qt
+from PySide6.QtGui import QHelpEvent, QMouseEvent
+from PySide6.QtWidgets import QToolTip, QWidget
+
+CHOOSING = (Qt.Key.Key_Space, Qt.Key.Key_Return, Qt.Key.Key_Enter)
+STEPS: dict[int, int] = {
+    Qt.Key.Key_Left: -1,
+    Qt.Key.Key_Right: 1,
+    Qt.Key.Key_Home: -(10**6),
+    Qt.Key.Key_End: 10**6,
+}
+MOVES: dict[int, tuple[int, int]] = {  # down, and to the right
+    Qt.Key.Key_Left: (0, -1),
+    Qt.Key.Key_Right: (0, 1),
+    Qt.Key.Key_Up: (-1, 0),
+    Qt.Key.Key_Down: (1, 0),
+}
+
+
+class Pointed(QWidget):
+    """Shows a tool tip for each of its parts, and, where it follows the mouse, a hand over what can be clicked."""
+
+    def part_at(self, place: QPointF) -> Any:
+        """The part under a place; None where there is none."""
+        raise NotImplementedError
+
+    def tool_tip_of(self, part: Any) -> str:
+        """What is said of a part; "" for nothing."""
+        raise NotImplementedError
+
+    def event(self, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
+            part = self.part_at(QPointF(event.pos()))
+            QToolTip.showText(event.globalPos(), "" if part is None else self.tool_tip_of(part), self)
+            return True
+        return super().event(event)
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        if self.hasMouseTracking():
+            over = self.part_at(event.position()) is not None
+            self.setCursor(Qt.CursorShape.PointingHandCursor if over else Qt.CursorShape.ArrowCursor)
