@@ -1,4 +1,4 @@
-"""The command that takes a model to another program."""
+"""The commands that take a model elsewhere, and bring one in."""
 
 from pathlib import Path
 from typing import Annotated
@@ -11,6 +11,7 @@ from core.errors.system import absolute_path
 from core.export.formats import FORMATS, format_named, formats_help, number_type_of, number_types_help
 from core.runs.catalog import Catalog
 from core.tasks.models.export_model import export_model, export_name
+from core.tasks.models.take_model import take_model
 
 app = typer.Typer()
 
@@ -30,9 +31,9 @@ def export(
     out: Annotated[
         Path | None,
         typer.Option(
-            help="The folder to write; by default NAME-FORMAT in the current folder.",
+            help="The folder or file to write; by default NAME-FORMAT, or NAME.sheep, in the current folder.",
             parser=named_path,
-            metavar="DIR",
+            metavar="PATH",
         ),
     ] = None,
     type: Annotated[
@@ -46,11 +47,28 @@ def export(
 ) -> int:
     """Write a run's model in another program's format, and load it back to see that it computes the same."""
     workspace = context.obj.workspace
-    number_type_of(format_named(format), type)
+    chosen = format_named(format)
+    number_type_of(chosen, type)
     run, checkpoint = Catalog(workspace).run_and_checkpoint(name)
-    path = absolute_path(out or Path(export_name(run, format)))
+    path = absolute_path(out or Path(export_name(run, chosen)))
     return perform(
         context,
         lambda stop: export_model(workspace, run, checkpoint, format, path, stop, force, type),
         writes=False,
     )[1]
+
+
+@app.command()
+def take(
+    context: typer.Context,
+    path: Annotated[
+        Path, typer.Argument(metavar="FILE", help="A .sheep file, of `export`.", parser=named_path)
+    ],
+    name: Annotated[
+        str, typer.Option(help="The new run's name; by default the one that the file has.", metavar="NAME")
+    ] = "",
+) -> int:
+    """Take a model in that was exported elsewhere, as a run of this workspace."""
+    return perform(context, lambda stop: take_model(context.obj.workspace, absolute_path(path), name, stop))[
+        1
+    ]

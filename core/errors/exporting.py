@@ -25,6 +25,15 @@ class UnknownNumberTypeError(UsageError):
         self.remedy = f"Its types are {listed(known)}." if len(known) > 1 else f"Its only type is {known[0]}."
 
 
+class NoSheepFileError(UserFacingError):
+    """A file that no model can be taken from."""
+
+    path: Path
+    reason: str
+    message = "{path.name} cannot be taken in: {reason}."
+    remedy = "Ask for it to be exported again: `export NAME --format sheep`."
+
+
 class NotExportableError(UserFacingError):
     """A model that a format cannot express. Each reason is a clause, such as "its norm is post, and ... knows pre only"."""
 

@@ -131,6 +131,18 @@ class DamagedCheckpointError(UserFacingError):
     remedy = "Choose another checkpoint of the run (best, last or an earlier step)."
 
 
+class NoOptimizerError(DamagedCheckpointError):
+    """A checkpoint that was taken in from another workspace, which has only the weights."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, "")
+        self.args = (path,)
+        self.message = (
+            f"{path.parent.parent.name!r} cannot go on: it was taken in without the state of its optimizer."
+        )
+        self.remedy = f"Fine-tune it: train a new run --from {path.parent.parent.name!r}."
+
+
 class WrongShapeError(UserFacingError):
     """A checkpoint of another model than its settings describe."""
 

@@ -18,6 +18,16 @@ class ExportProgress(Progress):
 
 
 @dataclass(frozen=True, slots=True)
+class ModelTaken(Event):
+    """A model of another workspace is a run of this one."""
+
+    name: str
+    step: int
+    parameters: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
 class ModelExported(Event):
     """A model stands in another program's format.
 

@@ -19,16 +19,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """One format. An export in it is a folder.
+    """One format. An export in it is a folder, or a single file.
 
     Args:
-        name: As `--format` has it; an export goes to NAME-name where nobody chose a place.
+        name: As `--format` has it.
         title: As a sentence calls it.
         number_types: What weights can be stored as, as `--type` has it; the first is the one unless another is chosen.
         obstacles: `(Shape) -> sequence of clauses`: why a model cannot be expressed in it; none where it can.
         parts: `(Material) -> sequence of FilePart`: the files.
         verification: `(Material, folder, ids) -> Verified`: loads the files back and compares; `ids` are token ids to
             compute logits for. Raises UnfaithfulExportError.
+        suffix: Of an export that is a single file.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Format:
     obstacles: str
     parts: str
     verification: str
+    suffix: str = ""
 
     def obstacles_of(self, shape: "Shape") -> "Sequence[str]":
         """Why this model cannot be expressed; empty where it can."""
@@ -72,6 +74,15 @@ FORMATS = (
         "gguf_file:obstacles",
         "gguf_file:parts",
         "gguf_file:verify",
+    ),
+    Format(
+        "sheep",
+        "one file for another SheepOp Studio",
+        ("f32",),
+        "sheep_file:obstacles",
+        "sheep_file:parts",
+        "sheep_file:verify",
+        ".sheep",
     ),
 )
 

@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from core.config.model import ModelConfig
+from core.runs.folder import RunFolder
+from core.runs.state import CheckpointState
 from core.tokenizers.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
@@ -39,12 +41,17 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """A model on the processor, in float32 and in evaluation mode, and the type that its weights are to be stored as."""
+    """A model on the processor, in float32 and in evaluation mode, the type that its weights are to be stored as, and the
+    folders that it comes from.
+    """
 
     model: "Transformer"
     tokenizer: Tokenizer
     facts: Facts
     number_type: str
+    run: RunFolder
+    checkpoint: Path
+    state: CheckpointState
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from core.errors.system import DiskFullError, WorkspaceGoneError
 from core.runs.folder import RunFolder
 from core.runs.pointers import checkpoint_steps, point, pointed_step, snapshot_steps
 from core.runs.repair import clear_drafts, drop_set_aside
-from core.runs.state import OPTIMIZER, WEIGHTS, CheckpointState
+from core.runs.state import OPTIMIZER, STATE, WEIGHTS, CheckpointState
 from core.runs.tensor_file import write_tensors
 
 
@@ -101,7 +101,7 @@ def _write(run: RunFolder, place: Path, files: dict[str, dict[str, Tensor]], sta
             draft.mkdir()
             sums = {name: write_tensors(draft / name, tensors) for name, tensors in files.items()}
             whole = state.model_copy(update={"sha256": state.sha256 | sums})
-            write_whole(draft / "state.json", whole.to_json())
+            write_whole(draft / STATE, whole.to_json())
             sync(draft)
             move_folder_into_place(draft, place)
         finally:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from core.control import StopToken
 from core.disk.files import write_whole
-from core.errors.runs import DamagedCheckpointError, NoCheckpointError
+from core.errors.runs import DamagedCheckpointError, NoCheckpointError, NoOptimizerError
 from core.runs.folder import RunFolder, checkpoint_name
 from core.runs.state import OPTIMIZER, WEIGHTS, CheckpointState, check_file, read_state
 from core.wording import natural_key
@@ -120,10 +120,13 @@ def check_whole(run: RunFolder, step: int, stop: StopToken) -> None:
 
     Raises:
         DamagedCheckpointError: One is missing or altered.
+        NoOptimizerError: It was taken in, and has only weights.
         StopRequested: `stop` was set before that was known.
     """
     checkpoint = run.checkpoint(step)
     state = read_state(checkpoint)
+    if OPTIMIZER not in state.sha256 and WEIGHTS in state.sha256:
+        raise NoOptimizerError(checkpoint)
     for name in (WEIGHTS, OPTIMIZER):
         check_file(checkpoint, name, state, stop)
 

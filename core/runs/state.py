@@ -18,6 +18,7 @@ from core.runs.folder import checkpoint_name
 
 WEIGHTS = "model.safetensors"
 OPTIMIZER = "optimizer.safetensors"
+STATE = "state.json"
 TOKENIZER = "tokenizer"  # not a file of the checkpoint: the run has one for all of them
 FORMAT = 2
 FIRST_FORMAT = 1  # of version 0.1, without settings and without a checksum of its own
@@ -118,7 +119,7 @@ def read_state(checkpoint: Path) -> CheckpointState:
         DamagedCheckpointError: The file is missing, cut short, altered or of another checkpoint.
         LaterVersionError: A later version of the program wrote it.
     """
-    path = checkpoint / "state.json"
+    path = checkpoint / STATE
     try:
         if path.stat().st_size > MOST_BYTES:
             raise DamagedCheckpointError(checkpoint, "its state.json is far too large")

@@ -1,6 +1,6 @@
 """What an export reports, as lines of text."""
 
-from core.events.exporting import ModelExported
+from core.events.exporting import ModelExported, ModelTaken
 from core.wording import counted, file_size
 
 
@@ -14,4 +14,9 @@ def exported_line(event: ModelExported) -> str:
     return f"Exported {event.name!r}, step {event.step:,}, to {event.path} ({file_size(event.bytes)}). Loaded back: {verified}."
 
 
-LINES = (exported_line,)
+def taken_line(event: ModelTaken) -> str:
+    what = f"{counted(event.parameters, 'parameter')}, step {event.step:,}, {file_size(event.bytes)}"
+    return f"Taken in as {event.name!r}: {what}."
+
+
+LINES = (exported_line, taken_line)

@@ -36,9 +36,12 @@ from core.tasks.corpus.import_files import continue_import, import_files
 from core.tasks.corpus.look_at_library import find_interrupted
 from core.tasks.corpus.make_sample import make_sample
 from core.tasks.corpus.reading_choices import list_languages
+from core.tasks.models.take_model import take_model
 from core.wording import counted
 
 QUEUE = "corpus"
+SHEEP = ".sheep"
+TAKING = "Taking a model in"
 
 Imports: TypeAlias = Callable[..., Task[ImportFinished]]
 PORTION = 1_500  # rows that come or change in one frame
@@ -50,6 +53,7 @@ class ImportTasks:
     """The tasks that read files; a test puts streams of its own in their places."""
 
     read: Imports = import_files
+    take: Callable[..., Task[str]] = take_model
     sample: Imports = make_sample
     go_on: Imports = continue_import
 
@@ -131,6 +135,28 @@ class CorpusController(TabController):
         self._tab.documents.end_last_import()
         self._start(partial(self._tasks.read, paths, self._tab.import_config(), self._workspace))
 
+    @Slot(list)
+    def add_or_take(self, paths: list[Path]) -> None:
+        """Read files and folders; an exported model among them becomes a run, which Chat opens."""
+        models = [path for path in paths if path.suffix.lower() == SHEEP and path.is_file()]
+        for path in models:
+            job = self._queues.start(
+                "library", partial(self._tasks.take, self._workspace, path, ""), doing=TAKING
+            )
+            job.ended.connect(self._show_taken)
+            job.failed.connect(self._tell_failure)
+        if files := [path for path in paths if path not in models]:
+            self.add(files)
+
+    @Slot(object)
+    def _show_taken(self, name: str) -> None:
+        self.context.ways.checkpoint_saved.emit(name)
+        self.context.ways.chat_requested.emit(name, "")
+
+    @Slot(object)
+    def _tell_failure(self, error: Exception) -> None:
+        present(error, self._tab.banner)
+
     def read_again(self, paths: list[str], config: ImportConfig) -> Job:
         """Read files that the library knows, whatever became of them before."""
         files = [Path(path) for path in paths]
@@ -200,7 +226,7 @@ class CorpusController(TabController):
     @Slot(object)
     def _fail(self, error: Exception) -> None:
         self._end()
-        present(error, self._tab.banner)
+        self._tell_failure(error)
 
     def _end(self) -> None:
         self._pump.flush()
@@ -290,7 +316,7 @@ class CorpusController(TabController):
 
     def _connect(self) -> None:
         self._pump.portion.connect(self._show_events)
-        self._tab.add_requested.connect(self.add)
+        self._tab.add_requested.connect(self.add_or_take)
         self._tab.pause_requested.connect(self._pause)
         self._tab.cancel_requested.connect(self.stop)
         self._show_action.triggered.connect(self._show_reported)

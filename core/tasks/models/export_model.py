@@ -12,7 +12,7 @@ import numpy as np
 
 from core.batches.dataset import Dataset, read_dataset
 from core.control import StopToken
-from core.disk.files import move_folder_into_place
+from core.disk.files import checked_suffix, move_folder_into_place, rename
 from core.errors.base import UserFacingError
 from core.errors.exporting import (
     NoEarlierExportError,
@@ -29,6 +29,7 @@ from core.export.material import Facts, Material, Shape, Verified
 from core.export.tokenizer_json import first_difference
 from core.runs.catalog import Catalog, has_conversations, read_config
 from core.runs.folder import RunFolder, Workspace
+from core.runs.pointers import find_checkpoint
 from core.tokenizers.files import load_tokenizer
 from core.tokenizers.tokenizer import ROLES, SPECIALS, IdArray, Tokenizer
 
@@ -41,9 +42,9 @@ MARK = "README.md"  # every export has one
 _SPECIAL = re.compile("|".join(map(re.escape, (*SPECIALS, *ROLES))))
 
 
-def export_name(run: str, format: str) -> str:
-    """What the folder is called where nobody chose a place."""
-    return f"{run}-{format}"
+def export_name(run: str, format: Format) -> str:
+    """What the folder or file is called where nobody chose a place."""
+    return f"{run}{format.suffix or '-' + format.name}"
 
 
 def export_model(
@@ -56,14 +57,15 @@ def export_model(
     replace: bool = False,
     number_type: str = "",
 ) -> Task[Path]:
-    """Write a checkpoint as a folder at `path`, and load it back from there.
+    """Write a checkpoint as a folder or a file at `path`, and load it back from there.
 
     Args:
         number_type: What the weights are stored as; "" is the format's first.
         replace: An earlier export that stands there goes, once the new one is whole and verified.
 
     Raises:
-        UnknownFormatError, UnknownNumberTypeError, NotExportableError, TargetExistsError, NoEarlierExportError: Before anything is written.
+        UnknownFormatError, UnknownNumberTypeError, NotExportableError, SuffixError, TargetExistsError, NoEarlierExportError:
+            Before anything is written.
         UnfaithfulExportError: What was written differs from the model; it is not kept.
         UnknownRunError, NoCheckpointError, DamagedRunError and others: As for `open_model`.
         DiskFullError, SystemRefusalError: It could not be written; what was there before is untouched.
@@ -71,8 +73,10 @@ def export_model(
     """
     chosen = format_named(format)
     number_type = number_type_of(chosen, number_type)
+    if chosen.suffix:
+        checked_suffix(f"A {chosen.name} export", path, [chosen.suffix])
     run = Catalog(workspace).folder(name)
-    refuse_target(path, replace)
+    refuse_target(path, replace, chosen.suffix)
     obstacles = chosen.obstacles_of(Shape(read_config(run).model, load_tokenizer(run.tokenizer), number_type))
     if obstacles:
         raise NotExportableError(name, chosen.title, obstacles)
@@ -80,10 +84,12 @@ def export_model(
 
     loaded = load_model(run, checkpoint, stop)
     dataset = _dataset(workspace, loaded, stop)
-    material = Material(loaded.model, loaded.tokenizer, _facts(workspace, run, loaded, dataset), number_type)
+    facts = _facts(workspace, run, loaded, dataset)
+    saved = find_checkpoint(run, checkpoint)
+    material = Material(loaded.model, loaded.tokenizer, facts, number_type, run, saved, loaded.state)
     parts = chosen.parts_of(material)
     names = [part.name for part in parts]
-    refuse_target(path, replace, names)
+    refuse_target(path, replace, chosen.suffix, names)
     total = len(parts) + 1
     with _draft_beside(path) as draft:
         for done, part in enumerate(parts):
@@ -95,8 +101,11 @@ def export_model(
         compared = _compare_ids(chosen, verified, loaded.tokenizer, dataset, stop)
         size = sum(file.stat().st_size for file in draft.iterdir())
         stop.raise_if_asked()
-        refuse_target(path, replace, names)  # somebody may have written there meanwhile
-        move_folder_into_place(draft, path)
+        refuse_target(path, replace, chosen.suffix, names)  # somebody may have written there meanwhile
+        if chosen.suffix:
+            rename(draft / names[0], path)
+        else:
+            move_folder_into_place(draft, path)
     yield ExportProgress(total, total)
     yield ModelExported(
         name, loaded.state.step, format, str(path), size, verified.largest_difference, compared
@@ -104,10 +113,11 @@ def export_model(
     return path
 
 
-def refuse_target(path: Path, replace: bool, names: Sequence[str] | None = None) -> None:
+def refuse_target(path: Path, replace: bool, suffix: str, names: Sequence[str] | None = None) -> None:
     """See that nothing is lost where an export is to be.
 
     Args:
+        suffix: Of an export that is a file; "" where it is a folder.
         names: Of the files that an export has; None where that is not known yet.
 
     Raises:
@@ -118,6 +128,10 @@ def refuse_target(path: Path, replace: bool, names: Sequence[str] | None = None)
         return
     if not replace:
         raise TargetExistsError(path)
+    if suffix:
+        if path.is_symlink() or not path.is_file():
+            raise NoEarlierExportError(path, "it is no file")
+        return
     if path.is_symlink() or not path.is_dir():
         raise NoEarlierExportError(path, "it is no folder")
     if not (path / MARK).is_file() or "sheepop-studio" not in (path / MARK).read_text("utf-8", "replace"):

@@ -33,6 +33,8 @@ def test_a_dummy_format_is_in_the_help_the_list_and_the_task(trained, tmp_path, 
 
 
 def test_the_help_of_the_command_lists_all_formats():
-    shown = " ".join(CliRunner().invoke(command_file.app, ["--help"], env={"COLUMNS": "300"}).output.split())
+    shown = " ".join(
+        CliRunner().invoke(command_file.app, ["export", "--help"], env={"COLUMNS": "300"}).output.split()
+    )
     for known in formats.FORMATS:
         assert f"{known.name} ({known.title})" in shown

@@ -1,0 +1,188 @@
+"""A model as one file that another person's window opens: a ZIP of plain files, and no code.
+
+sheep.json                which format, name and step
+README.md                 the card
+run.toml                  the settings
+tokenizer.sheepop.json
+dataset.json              what it was trained on, without the text
+events.jsonl              the journal up to the step
+state.json                the checkpoint's facts, with the SHA-256 of weights and tokenizer
+model.safetensors         the weights, not compressed
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile
+
+from core.config.corpus import ImportConfig
+from core.config.toml import run_to_toml
+from core.control import StopToken
+from core.documents.zip_file import DAMAGE, part, refuse_bomb, unpack
+from core.errors.base import UnreadableDocumentError
+from core.errors.exporting import NoSheepFileError, UnfaithfulExportError
+from core.events.runs import CheckpointSaved, RunEnded, SnapshotSaved
+from core.export.material import FilePart, Material, Shape, Verified
+from core.export.model_card import model_card
+from core.runs.catalog import read_config
+from core.runs.folder import TOKENIZER_FILE, RunFolder
+from core.runs.journal import read_events
+from core.runs.pointers import POINTERS, point
+from core.runs.state import STATE, TOKENIZER, WEIGHTS
+
+TITLE = "sheep file"
+KIND, FORMAT = "sheepop-model", 1
+ABOUT = "sheep.json"
+IN_RUN = ("run.toml", TOKENIZER_FILE, "dataset.json", "events.jsonl")
+NEEDED = (ABOUT, "run.toml", TOKENIZER_FILE, STATE, WEIGHTS)
+LIMITS = ImportConfig(file_mib=256, archive_mib=1_048_576, archive_files=100)
+UNLIMITED = ImportConfig(
+    file_mib=65_536
+)  # of the weights, which are not compressed: no more than the file has
+USE = """Drop the `.sheep` file on the window of SheepOp Studio, or:
+
+    python main.py take FILE"""
+
+
+def obstacles(_: Shape) -> Sequence[str]:
+    """None: it is our own format."""
+    return ()
+
+
+def parts(material: Material) -> Sequence[FilePart]:
+    """The one file."""
+    return (FilePart("model.sheep", lambda path: _write(path, material)),)
+
+
+def verify(material: Material, folder: Path, ids: Sequence[int]) -> Verified:
+    """Take the file in as another person's window will, and compare logits.
+
+    Raises:
+        UnfaithfulExportError: They are not the same to the bit.
+    """
+    import torch
+
+    from core.runs.loading import load_model
+
+    with TemporaryDirectory(dir=folder, prefix="taken-") as scratch:
+        run = RunFolder(Path(scratch) / "run")
+        unpack_run(folder / "model.sheep", run, StopToken())
+        taken = load_model(run, "best")
+        windows = torch.tensor(ids).view(-1, min(len(ids), taken.config.model.context_length))  # (B, T)
+        with torch.no_grad():
+            difference = (taken.model(windows) - material.model(windows)).abs().max().item()
+    if difference:
+        raise UnfaithfulExportError(TITLE, f"its logits differ by {difference:.1e}")
+    return Verified(difference, taken.tokenizer.encode)
+
+
+def read_about(path: Path) -> tuple[str, int]:
+    """The name that a file's model has, and its step.
+
+    Raises:
+        NoSheepFileError: It is none, damaged, packed as bombs are, or of a later version.
+    """
+    with _opened(path) as file:
+        missing = [name for name in NEEDED if name not in file.NameToInfo]
+        if ABOUT in missing:
+            raise NoSheepFileError(path, "it has no sheep.json")
+        about = _record(part(path, file, ABOUT, LIMITS))
+        if about.get("kind") != KIND or type(about.get("format")) is not int:
+            raise NoSheepFileError(path, "its sheep.json is damaged or another program's")
+        if about["format"] > FORMAT:
+            raise NoSheepFileError(path, "a later version of this program wrote it")
+        if missing:
+            raise NoSheepFileError(path, f"it has no {missing[0]}")
+        if file.getinfo(WEIGHTS).compress_type != ZIP_STORED:
+            raise NoSheepFileError(path, "its weights are compressed")
+        name, step = about.get("name"), about.get("step")
+        if not isinstance(name, str) or type(step) is not int or not 0 <= step < 10**12:
+            raise NoSheepFileError(path, "its sheep.json is damaged")
+        return name, step
+
+
+def unpack_run(path: Path, run: RunFolder, stop: StopToken) -> int:
+    """Make the folder of a run, which must not exist, with the file's checkpoint as its best and its last.
+
+    Names inside the file are looked up and never used as paths.
+
+    Returns:
+        The checkpoint's step.
+
+    Raises:
+        NoSheepFileError: As for `read_about`.
+        OSError: It could not be written.
+        StopRequested: `stop` was set.
+    """
+    _, step = read_about(path)
+    checkpoint = run.checkpoint(step)
+    checkpoint.mkdir(parents=True)
+    places = {name: run.root / name for name in IN_RUN} | {STATE: checkpoint / STATE}
+    with _opened(path) as file:
+        for name, place in places.items():
+            if name in file.NameToInfo:
+                place.write_bytes(part(path, file, name, LIMITS))
+        with (checkpoint / WEIGHTS).open("wb") as weights:
+            for piece in unpack(path, file, file.getinfo(WEIGHTS), UNLIMITED):
+                stop.raise_if_asked()
+                weights.write(piece)
+    for which in POINTERS:
+        point(run, which, step)
+    return step
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[ZipFile]:
+    """The archive; what is wrong with it is told as such, and what is wrong with the disk passes through."""
+    try:
+        file = ZipFile(path)
+    except DAMAGE as cause:
+        raise NoSheepFileError(path, "it is no ZIP file, or damaged") from cause
+    with file:
+        try:
+            refuse_bomb(path, file.infolist(), LIMITS)
+            yield file
+        except UnreadableDocumentError as cause:
+            raise NoSheepFileError(path, cause.reason) from cause
+
+
+def _record(content: bytes) -> dict[str, Any]:
+    try:
+        record = json.loads(content)
+    except (ValueError, RecursionError):
+        return {}
+    return record if isinstance(record, dict) else {}
+
+
+def _write(path: Path, material: Material) -> None:
+    run, state = material.run, material.state
+    about = {"kind": KIND, "format": FORMAT, "name": run.name, "step": state.step}
+    kept = {name: state.sha256[name] for name in (WEIGHTS, TOKENIZER) if name in state.sha256}
+    texts = {
+        ABOUT: json.dumps(about, indent=2) + "\n",
+        "README.md": model_card(material.facts, material.model.config, material.tokenizer, USE),
+        "run.toml": run_to_toml(read_config(run)),
+        "events.jsonl": "".join(_journal(material)),
+        STATE: state.model_copy(update={"sha256": kept}).to_json(),
+    }
+    with ZipFile(path, "w", ZIP_DEFLATED) as file:
+        for name, text in texts.items():
+            file.writestr(name, text)
+        file.write(run.tokenizer, TOKENIZER_FILE)
+        if run.dataset.exists():
+            file.write(run.dataset, run.dataset.name)
+        file.write(material.checkpoint / WEIGHTS, WEIGHTS, ZIP_STORED)
+
+
+def _journal(material: Material) -> Iterator[str]:
+    """What happened up to the step, and that the run was stopped there."""
+    state = material.state
+    end = RunEnded(material.run.name, state.step, "stopped", state.best_val_loss, state.seconds)
+    for event in read_events(material.run.events):
+        is_elsewhere = isinstance(event, RunEnded | CheckpointSaved | SnapshotSaved)
+        if not is_elsewhere and getattr(event, "step", 0) <= state.step:
+            yield json.dumps(event.as_record()) + "\n"
+    yield json.dumps(end.as_record()) + "\n"

@@ -1,0 +1,55 @@
+"""An exported model that is dropped on the Corpus tab becomes a run, and Chat is asked to open it."""
+
+import pytest
+from PySide6.QtCore import QMimeData, QPoint, Qt, QUrl
+from PySide6.QtGui import QDropEvent
+
+from app.tabs.corpus.controller import CorpusController, ImportTasks
+from core.errors.exporting import NoSheepFileError
+from tests.app.showing import context_of
+from tests.app.tabs.corpus.conftest import finished
+
+
+@pytest.fixture
+def read():
+    return []
+
+
+@pytest.fixture
+def controller(tab, workspace, queues, read):
+    def reads(paths, config, workspace, stop, again=False):
+        read.extend(path.name for path in paths)
+        yield (end := finished(len(paths)))
+        return end
+
+    def takes(workspace, path, name, stop):
+        if "bad" in path.name:
+            raise NoSheepFileError(path, "it is no ZIP file, or damaged")
+        yield from ()
+        return path.stem
+
+    context = context_of(workspace, queues)
+    return CorpusController(tab, context, tab, tasks=ImportTasks(read=reads, take=takes))
+
+
+def drop(tab, *paths):
+    for path in paths:
+        path.write_bytes(b"PK")
+    data = QMimeData()
+    data.setUrls([QUrl.fromLocalFile(str(path)) for path in paths])
+    copy, left = Qt.DropAction.CopyAction, Qt.MouseButton.LeftButton
+    tab.dropEvent(QDropEvent(QPoint(50, 50), copy, data, left, Qt.KeyboardModifier.NoModifier))
+
+
+def test_it_becomes_a_run_that_chat_opens(qtbot, tab, controller, read, tmp_path):
+    with qtbot.waitSignal(controller.context.ways.chat_requested) as asked:
+        drop(tab, tmp_path / "Anna.SHEEP", tmp_path / "notes.txt")
+    assert asked.args == ["Anna", ""]
+    qtbot.waitUntil(lambda: read == ["notes.txt"])
+
+
+def test_what_is_none_is_a_sentence(qtbot, tab, controller, read, tmp_path):
+    drop(tab, tmp_path / "bad.sheep")
+    qtbot.waitUntil(tab.banner.isVisible)
+    assert "bad.sheep cannot be taken in" in tab.banner.text()
+    assert read == []

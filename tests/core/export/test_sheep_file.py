@@ -1,0 +1,193 @@
+"""A run as one file, and back: what is taken in computes the same, and a hostile file is a sentence that leaves nothing."""
+
+import errno
+import json
+import random
+import shutil
+from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile
+
+import pytest
+from safetensors.torch import load_file
+
+from core.control import StopRequested, StopToken
+from core.errors.base import UserFacingError
+from core.errors.exporting import NoSheepFileError
+from core.errors.runs import NoOptimizerError, RunExistsError
+from core.export import sheep_file
+from core.runs.catalog import Catalog
+from core.runs.folder import Workspace
+from core.runs.interrupted import is_interrupted
+from core.tasks.models.export_model import export_model
+from core.tasks.models.take_model import take_model
+from core.tasks.training.resume_run import resume_run
+
+
+@pytest.fixture
+def exported(trained, tmp_path):
+    path = tmp_path / "first.sheep"
+    list(export_model(trained, "first", "best", "sheep", path, StopToken()))
+    return path
+
+
+@pytest.fixture
+def other(tmp_path):
+    workspace = Workspace(tmp_path / "other")
+    workspace.prepare()
+    return workspace
+
+
+def taken(workspace, path, name="", stop=None):
+    return [*take_model(workspace, path, name, stop or StopToken())][-1]
+
+
+def contents(path):
+    with ZipFile(path) as file:
+        return {name: file.read(name) for name in file.namelist()}
+
+
+def rebuilt(path, members, weights=ZIP_STORED):
+    with ZipFile(path, "w", ZIP_DEFLATED) as file:
+        for name, content in members.items():
+            file.writestr(name, content, weights if name == "model.safetensors" else ZIP_DEFLATED)
+    return path
+
+
+def left(workspace):
+    return sorted(path.name for path in workspace.root.rglob("*") if path.is_file())
+
+
+def test_there_and_back_gives_equal_weights_and_replies(trained, exported, other, tmp_path, command):
+    end = taken(other, exported)
+    assert (end.name, Catalog(other).names()) == ("first", ["first"])
+    again = tmp_path / "again.sheep"
+    list(export_model(other, "first", "best", "sheep", again, StopToken()))
+    assert contents(again)["model.safetensors"] == contents(exported)["model.safetensors"]
+    asked = ("generate", "first", "--prompt", "the ", "--max-tokens", 8, "--temperature", 0, "--workspace")
+    replies = {command(*asked, workspace.root)[1] for workspace in (trained, other)}
+    assert len(replies) == 1
+
+
+def test_the_journal_ends_at_the_step_and_offers_nothing_to_go_on(trained, other, tmp_path):
+    path = tmp_path / "early.sheep"
+    list(export_model(trained, "first", "2", "sheep", path, StopToken()))
+    assert taken(other, path).step == 2
+    run = other.run("first")
+    assert max(getattr(event, "step", 0) for event in Catalog(other).events("first")) == 2
+    assert not is_interrupted(run)
+    assert Catalog(other).summary("first").checkpoints == (2,)
+
+
+def test_a_run_that_was_taken_in_says_that_it_cannot_go_on(exported, other):
+    taken(other, exported)
+    with pytest.raises(NoOptimizerError, match="without the state of its optimizer"):
+        list(resume_run(other, "first", {"training.max_steps": 9}, StopToken()))
+    assert load_file(
+        other.run("first").checkpoint(Catalog(other).summary("first").last_step) / "model.safetensors"
+    )
+
+
+def test_names_that_exist_are_never_replaced(exported, trained):
+    with pytest.raises(RunExistsError):
+        taken(trained, exported, "first")
+    assert taken(trained, exported).name == "first-2"
+    assert taken(trained, exported, "von Anna").name == "von Anna"
+
+
+def test_by_command(exported, other, command, records):
+    code, out, _ = command("take", exported, "--workspace", other.root)
+    assert (code, "Taken in as 'first'" in out) == (0, True)
+    code, found = records("take", exported, "--name", "two", "--workspace", other.root)
+    assert (code, found[-1]["event"], found[-1]["name"]) == (0, "model_taken", "two")
+    assert command("take", exported.with_name("no.sheep"), "--workspace", other.root)[0] == 1
+    code, _, said = command(
+        "export", "first", "--format", "sheep", "--out", "a.zip", "--workspace", other.root
+    )
+    assert (code, ".sheep" in said) == (2, True)
+
+
+def test_a_file_is_replaced_only_where_that_is_asked_for(trained, exported, command, tmp_path):
+    asked = ("export", "first", "--format", "sheep", "--out", exported, "--workspace", trained.root)
+    assert command(*asked)[0] == 1
+    assert command(*asked, "--force")[0] == 0
+    (folder := tmp_path / "a.sheep").mkdir()
+    assert command(*asked[:5], folder, *asked[6:], "--force")[0] == 1
+    assert folder.is_dir()
+
+
+def lies_of(members):
+    """Files that are not what they say, each with words of the sentence that it gets."""
+    about = json.loads(members["sheep.json"])
+    state = json.loads(members["state.json"])
+    text = members["run.toml"].decode()
+    wide = text.replace("d_model = 16", "d_model = 160000")
+    assert wide != text
+    without = {name: content for name, content in members.items() if name != "model.safetensors"}
+    return {
+        "no sheep.json": ({"notes.txt": b"hello"}, "no sheep.json"),
+        "another's": (members | {"sheep.json": b'{"kind": "x"}'}, "another program's"),
+        "deep": (members | {"sheep.json": b"[" * 100_000}, "another program's"),
+        "later": (members | {"sheep.json": json.dumps(about | {"format": 9}).encode()}, "later version"),
+        "step": (members | {"sheep.json": json.dumps(about | {"step": 4_000}).encode()}, "step"),
+        "negative": (members | {"sheep.json": json.dumps(about | {"step": -1}).encode()}, "damaged"),
+        "no weights": (without, "no model.safetensors"),
+        "weights": (
+            members | {"model.safetensors": members["model.safetensors"][:-4]},
+            "not what was written",
+        ),
+        "state": (members | {"state.json": json.dumps(state | {"step": 3}).encode()}, "state.json"),
+        "settings": (members | {"run.toml": wide.encode()}, "."),
+        "no toml": (members | {"run.toml": b"\xff\x00"}, "run.toml"),
+        "tokenizer": (members | {"tokenizer.sheepop.json": b"{}"}, "."),
+        "bomb": (members | {"events.jsonl": b"0" * 300_000_000}, "tighter than"),
+    }
+
+
+def test_lies_are_sentences_and_leave_nothing(exported, other, tmp_path):
+    for name, (members, said) in lies_of(contents(exported)).items():
+        with pytest.raises(UserFacingError, match=said) as failure:
+            taken(other, rebuilt(tmp_path / "lie.sheep", members))
+        assert failure.value.remedy, name
+        assert (left(other), [*other.runs.iterdir()]) == ([], []), name
+
+
+def test_weights_that_are_compressed_are_refused(exported, other, tmp_path):
+    with pytest.raises(NoSheepFileError, match="compressed"):
+        taken(other, rebuilt(tmp_path / "packed.sheep", contents(exported), ZIP_DEFLATED))
+
+
+def test_names_in_the_file_lead_nowhere(exported, other, tmp_path):
+    members = contents(exported) | {"../../outside.txt": b"x", "/etc/outside": b"x", "checkpoints/best": b"x"}
+    assert taken(other, rebuilt(tmp_path / "paths.sheep", members)).name == "first"
+    assert not [*tmp_path.rglob("outside*")]
+
+
+def test_any_byte_may_be_wrong(exported, other, tmp_path):
+    whole, chance = exported.read_bytes(), random.Random(7)
+    for _ in range(60):
+        damaged = bytearray(whole[: chance.randrange(len(whole))] if chance.random() < 0.3 else whole)
+        for _ in range(chance.randrange(1, 6)):
+            if damaged:
+                damaged[chance.randrange(len(damaged))] = chance.randrange(256)
+        path = tmp_path / "damaged.sheep"
+        path.write_bytes(damaged)
+        try:
+            name = taken(other, path).name
+        except UserFacingError:
+            assert left(other) == []
+        else:  # a byte that says nothing, such as a date
+            shutil.rmtree(other.run(name).root)
+
+
+def test_a_stop_and_a_full_disk_leave_nothing(exported, other, monkeypatch):
+    stop = StopToken()
+    stop.set()
+    with pytest.raises(StopRequested):
+        taken(other, exported, stop=stop)
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(sheep_file, "point", full)
+    with pytest.raises(UserFacingError, match="disk is full"):
+        taken(other, exported)
+    assert (left(other), [*other.runs.iterdir()]) == ([], [])
