@@ -10,7 +10,7 @@ from matplotlib.ticker import FuncFormatter
 from core.events.runs import Baseline
 from core.figures import blank_figure, escaped
 from core.runs.history import RunHistory
-from core.runs.outline import outline
+from core.runs.outline import outline, usual_top
 from core.runs.quantities import (
     LOSS,
     QUANTITIES,
@@ -30,6 +30,7 @@ WIDTH, LOSS_HEIGHT, ROW_HEIGHT = 9.0, 4.0, 2.6  # inches
 LARGEST_DRAWN = (
     1e200  # an axis that reaches further overflows in matplotlib; such a number is a damaged journal's
 )
+MARGIN = 0.03  # of the heights, below the lowest and above the highest
 PLACES = 1500  # of the x axis; more would not be seen
 TRAINING_COLOUR, VALIDATION_COLOUR = "#2b7a58", "#d0742a"
 # after Okabe and Ito, and Tol
@@ -113,7 +114,19 @@ def _draw_chart(
                 style=style,
             )
             _draw_line(axes, validation, choice, colour, name, style=style)
+    if quantity.name not in choice.log_y:
+        _clip(axes, [height for one in baselines if (height := baseline_height(one, quantity)) is not None])
     _draw_baselines(axes, quantity, baselines)
+
+
+def _clip(axes: Axes, to_be_seen: Sequence[float]) -> None:
+    """End the axis below a few values far above the others, as the window does, and say how far they reach."""
+    heights = np.concatenate([np.empty(0), *(np.asarray(line.get_ydata()) for line in axes.lines)])
+    top = usual_top(heights)
+    if top is not None and (top := max([top, *to_be_seen])) < heights.max():
+        room = MARGIN * (top - heights.min())
+        axes.set_ylim(heights.min() - room, top + room)
+        axes.set_title(f"▲ to {heights.max():,.4g}", fontsize="small", loc="right")
 
 
 def _set_up(axes: Axes, quantity: Quantity, choice: ChartChoice) -> None:

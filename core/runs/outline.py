@@ -4,6 +4,9 @@ import numpy as np
 
 from core.runs.history import Column
 
+# A few values far above the others, such as the losses of the first steps, would leave the others a narrow band.
+FEWEST_TO_CLIP, USUAL_PERCENT, MOST_BEYOND = 50, 98, 1.5
+
 
 def outline(
     x: Column, y: Column, low: float, high: float, places: int, *, logarithmic: bool = False
@@ -26,6 +29,14 @@ def outline(
         return x, y
     kept = _extremes(y, _starts(x, low, high, places, logarithmic))
     return x[kept], y[kept]
+
+
+def usual_top(heights: Column) -> float | None:
+    """Where an axis that is not logarithmic ends below a few values far above the others; None where it shows them all."""
+    if len(heights) < FEWEST_TO_CLIP:
+        return None
+    low, usual, high = np.percentile(heights, (0, USUAL_PERCENT, 100))
+    return float(usual) if high - low > MOST_BEYOND * (usual - low) > 0 else None
 
 
 def averaged(

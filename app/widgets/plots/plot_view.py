@@ -16,11 +16,10 @@ from app.widgets.plots.curve import Curve
 from app.widgets.plots.plot_axes import NumberAxis, StepAxis
 from app.widgets.plots.series import Numbers
 from app.widgets.theme import colours, small_font
+from core.runs.outline import usual_top
 
 POINTS_PER_PIXEL = 0.5
 FEWEST_PLACES = 100
-# A few values far above the others, such as the losses of the first steps, would leave the others a narrow band.
-FEWEST_TO_CLIP, USUAL_PERCENT, MOST_BEYOND = 50, 98, 1.5
 LOWEST_WITH_TITLE = 150  # pixels
 LABEL_SHARE = 0.25  # of the width, between the labels of two baselines, which may stand close to each other
 MARGIN = 0.03  # of a range, beyond the first and the last point,
@@ -240,10 +239,8 @@ class PlotView(pg.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no types
         self.beyond = None
         if self.log_y:
             low, high = np.log10(low), np.log10(high)
-        elif len(found) >= FEWEST_TO_CLIP:
-            usual = float(np.percentile(found, USUAL_PERCENT))
-            if high - low > MOST_BEYOND * (usual - low) > 0:
-                self.beyond, high = high, usual
+        elif (usual := usual_top(found)) is not None:
+            self.beyond, high = high, usual
         room = _margin(self._box.height()) * (high - low) or abs(high) * MARGIN or 0.5
         self._box.setYRange(low - room, high + room, padding=0)
 

@@ -64,6 +64,31 @@ def test_baselines_stand_where_they_can_be_compared():
     assert heights == [[3.0], [pytest.approx(np.exp(3))], [2.5, 2.0], []]
 
 
+def steep_history():
+    """Of which the first two steps are far above the other ones."""
+    history = RunHistory()
+    history.extend(
+        StepDone(number, 90.0 if number < 3 else 2 + 1 / number, 1e-3, 0.5, number, 1.0, 0.5, 0.0, 0)
+        for number in range(1, 201)
+    )
+    return history
+
+
+def test_an_axis_that_ends_below_the_first_losses_says_how_far_they_reach():
+    loss, *_ = draw_curves({"run": steep_history()}, ChartChoice(smoothing=0)).axes
+    assert loss.get_ylim()[1] < 3
+    assert loss.get_title(loc="right") == "▲ to 90"
+
+
+def test_a_logarithmic_axis_and_one_with_a_baseline_show_what_they_must():
+    loss, *_ = draw_curves({"run": steep_history()}, ChartChoice(log_y=frozenset({"loss"}))).axes
+    assert loss.get_ylim()[1] > 90
+    assert loss.get_title(loc="right") == ""
+    baseline = Baseline("trigram", "trigram", 2.0, 30.0)
+    loss, *_ = draw_curves({"run": steep_history()}, None, [baseline]).axes
+    assert 30 < loss.get_ylim()[1] < 90
+
+
 def test_a_run_without_a_step_has_a_picture_too():
     assert rendered(draw_curves({"run": RunHistory()}), ".svg").startswith(b"<?xml")
 
