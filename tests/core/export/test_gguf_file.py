@@ -142,7 +142,7 @@ def test_a_tensor_under_the_wrong_name_is_found(filled, tiny, tmp_path, monkeypa
 def test_llama_cpp_computes_the_same(filled, tiny, tmp_path, changes, monkeypatch):
     llama_cpp = pytest.importorskip("llama_cpp", reason="llama-cpp-python is not installed")
     monkeypatch.setattr(task, "has_conversations", lambda *_: True)
-    list(train_model(filled, "first", tiny(changes | {"training.steps": 20}), StopToken()))
+    list(train_model(filled, "first", tiny(changes), StopToken()))
     exported(filled, tmp_path / "out")
     ours = load_model(filled.run("first"), "best")
     theirs = llama_cpp.Llama(
@@ -159,7 +159,7 @@ def test_llama_cpp_computes_the_same(filled, tiny, tmp_path, changes, monkeypatc
         theirs.eval(ids)
         with torch.no_grad():
             expected = ours.model(torch.tensor([ids]))[0].numpy()  # (T, V)
-        assert np.abs(theirs.scores[: len(ids)] - expected).max() <= 5e-3
+        assert np.abs(theirs.scores[: len(ids)] - expected).max() <= 1e-3
         assert [*greedy(theirs, len(ids))] == [*greedy_of_ours(ours.model, ids)]
     asked = dialogue_prompt(ours.tokenizer, [("user", "the cat")])
     assert theirs.tokenize(b"<eos><|user|>the cat<|assistant|>", add_bos=False, special=True) == asked
