@@ -34,6 +34,11 @@ class Digested(NamedTuple):
     document: Document
     digest: TextDigest
 
+    @property
+    def characters(self) -> int:
+        """The length of the text; 0 where there is nothing to read in it, as in the empty pages of a scan."""
+        return len(self.document.text) if self.digest.fingerprint else 0
+
 
 def digest_text(text: str) -> TextDigest:
     """What is compared of a text.

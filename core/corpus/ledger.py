@@ -185,7 +185,7 @@ def _record_document(
         sha256=document.sha256,
         fingerprint=fingerprint,
         pages=document.pages,
-        characters=len(document.text),
+        characters=digested.characters,
         text_bytes=digest.bytes,
         confidence=document.confidence,
         confidences=dumps(document.confidences),

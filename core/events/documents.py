@@ -130,7 +130,7 @@ class FilesMissing(Event):
 
 @dataclass(frozen=True, slots=True)
 class ImportFinished(Event):
-    """No file is left to be read."""
+    """No file is left to be read. `done` counts the files with text, and archives."""
 
     done: int
     duplicates: int
@@ -138,6 +138,7 @@ class ImportFinished(Event):
     failed: int
     cancelled: int
     seconds: float
+    without_text: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,7 +66,7 @@ def _(event: Notice) -> str:
 @event_line.register
 def _(event: ImportFinished) -> str:
     return (
-        f"{event.done:,} read, {counted(event.duplicates, 'duplicate')}, {event.unsupported:,} not supported, "
+        f"{event.done:,} read, {event.without_text:,} without text, {counted(event.duplicates, 'duplicate')}, {event.unsupported:,} not supported, "
         f"{event.failed:,} failed, {event.cancelled:,} cancelled, in {event.seconds:.1f} s."
     )
 

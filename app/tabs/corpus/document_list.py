@@ -24,6 +24,7 @@ from app.widgets.theme import MEDIUM
 from core.corpus.search_index import SearchHit
 from core.events.document_state import WITH_TEXT
 from core.events.documents import FileImported
+from core.tasks.corpus.import_files import is_without_text
 
 
 class DocumentList(Splitter):
@@ -90,8 +91,10 @@ class DocumentList(Splitter):
 
     def show_events(self, events: Sequence[object]) -> None:
         """What an import reads is no longer among the files that the last one did not read."""
-        ended = {event.path: event.state for event in events if isinstance(event, FileImported)}
-        read = {path for path in self._last_import if ended.get(path) in WITH_TEXT}
+        ended = [
+            event for event in events if isinstance(event, FileImported) and event.path in self._last_import
+        ]
+        read = {event.path for event in ended if event.state in WITH_TEXT and not is_without_text(event)}
         if read:
             self._last_import -= read
             self.chips.show_last_import(self._table.count_known(self._last_import))

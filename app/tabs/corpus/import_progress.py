@@ -23,6 +23,7 @@ from core.events.documents import (
     NearDuplicatesFound,
     TextIndexed,
 )
+from core.tasks.corpus.import_files import is_without_text
 from core.wording import counted, file_size, number
 
 STEPS = 400  # of the bar: each new value paints it at once, so there are no more of them than can be seen
@@ -109,7 +110,7 @@ class ImportReport:
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """The files that were not read, or were there already."""
+        """The files that were not read, have no text, or were there already."""
         return tuple(self._paths)
 
     def show_events(self, events: Sequence[object]) -> None:
@@ -117,7 +118,7 @@ class ImportReport:
             if isinstance(event, Notice):
                 self._sentences[event.text] = None
             elif isinstance(event, FileImported | FileRestated):
-                if event.state in WITH_TEXT:
+                if event.state in WITH_TEXT and not is_without_text(event):
                     self._paths.pop(event.path, None)
                 else:
                     self._paths[event.path] = None
@@ -131,6 +132,7 @@ class ImportReport:
 def summary_of(finished: ImportFinished) -> str:
     """What a user should look at after an import; nothing if every file went in."""
     counts: tuple[tuple[int, str], ...] = (
+        (finished.without_text, "without text"),
         (finished.failed, "could not be read"),
         (finished.unsupported, "not supported"),
         (finished.duplicates, "already there"),

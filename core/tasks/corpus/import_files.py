@@ -18,6 +18,7 @@ from core.corpus.library import Library
 from core.corpus.reading import read_and_digest
 from core.documents.folders import FoundFile, find_files, ledger_path
 from core.documents.isolation import ReaderPool
+from core.documents.kinds import kind_named
 from core.documents.left_out import LeftOut
 from core.errors.base import NothingInterruptedError, OnlyOwnFilesError
 from core.events.base import Notice, Task
@@ -35,6 +36,7 @@ from core.tasks.corpus.reading_line import ReadingLine, queued, queued_events
 
 MOST_READERS = 32  # Windows waits for 63 pipes at most, and each reader may take its share of memory
 OWN_FILES_LEFT_OUT = Notice("The workspace's own files are left out.")
+WITHOUT_TEXT = "without text"
 LOOK_SECONDS = 2.0  # between two looks whether the library still stands where it stood
 
 
@@ -59,7 +61,7 @@ def import_files(
         again: Read files whose bytes are known, too.
 
     Returns:
-        The counts: `done` has those with warnings too, `failed` the encrypted ones.
+        The counts: `done` has those with warnings too, if there is text in them, `failed` the encrypted ones.
 
     Raises:
         OnlyOwnFilesError: There are no other files.
@@ -84,6 +86,12 @@ def import_files(
         if left_out.was_met:
             yield OWN_FILES_LEFT_OUT
         return (yield from _run(library, import_id, config, files, stop, again))
+
+
+def is_without_text(event: FileImported | FileRestated) -> bool:
+    """Whether a file was read and there is nothing in it to learn from; an archive has its files for that."""
+    has_members = isinstance(event, FileImported) and kind_named(event.kind).has_members
+    return event.state in WITH_TEXT and not event.characters and not has_members
 
 
 def own_files(workspace: Workspace) -> LeftOut:
@@ -153,13 +161,13 @@ def _run(
     started = time.monotonic()
     yield ImportStarted(len(files), sum(file.bytes for file in files))
     yield from queued_events(files)
-    ended: dict[str, DocumentState] = {}  # each file's state, by its path
+    ended: dict[str, str] = {}  # each file's state, or `WITHOUT_TEXT`, by its path
     looked = started
     readers = min(os.cpu_count() or 1, MOST_READERS)
     with ReaderPool[Digested](config, readers, read_and_digest) as pool:
         for event in ReadingLine(library, pool, config, import_id, files, again).events(stop):
             if isinstance(event, FileImported) or (isinstance(event, FileRestated) and event.path in ended):
-                ended[event.path] = event.state
+                ended[event.path] = WITHOUT_TEXT if is_without_text(event) else event.state
             yield event
             if time.monotonic() - looked > LOOK_SECONDS:
                 library.refuse_moved()
@@ -179,6 +187,7 @@ def _run(
         failed=states[DocumentState.FAILED] + states[DocumentState.ENCRYPTED],
         cancelled=states[DocumentState.CANCELLED],
         seconds=time.monotonic() - started,
+        without_text=states[WITHOUT_TEXT],
     )
     yield finished
     return finished

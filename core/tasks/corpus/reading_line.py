@@ -184,7 +184,7 @@ class ReadingLine:
         if members:  # first: a kill must not lose them
             self._library.add_waiting(self._import_id, map(queued, members))
         recorded = self._library.record(self._reading(held), digested)
-        yield self._ended(held, recorded, document)
+        yield self._ended(held, recorded, digested)
         yield from self._restate(recorded)
         if members:
             self._waiting.extend(members)
@@ -216,9 +216,9 @@ class ReadingLine:
         size = held.file.bytes
         return Reading(held.path, size, self._import_id, held.seconds, held.modified_ns, held.fields)
 
-    def _ended(self, held: "_InHand", recorded: Recorded, document: Document | None = None) -> FileImported:
+    def _ended(self, held: "_InHand", recorded: Recorded, digested: Digested | None = None) -> FileImported:
         self._in_hand.pop(held.file.source, None)
-        return _imported(held.path, recorded, held.file.bytes, held.seconds, document)
+        return _imported(held.path, recorded, held.file.bytes, held.seconds, digested)
 
     def _cancel(self) -> Iterator[Event]:
         left = [*(held.file for held in self._in_hand.values()), *self._waiting]
@@ -253,15 +253,16 @@ def _modified_ns(source: Source) -> int:
 
 
 def _imported(
-    path: str, recorded: Recorded, file_bytes: int, seconds: float = 0.0, document: Document | None = None
+    path: str, recorded: Recorded, file_bytes: int, seconds: float = 0.0, digested: Digested | None = None
 ) -> FileImported:
+    document = digested.document if digested else None
     return FileImported(
         path=path,
         state=recorded.state,
         reason=recorded.reason,
         kind=recorded.kind,
         pages=document.pages if document else 0,
-        characters=len(document.text) if document else 0,
+        characters=digested.characters if digested else 0,
         document_id=recorded.document_id,
         confidence=document.confidence if document else NO_OCR,
         bytes=file_bytes,

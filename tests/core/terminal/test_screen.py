@@ -157,7 +157,7 @@ def test_every_kind_of_event_can_be_shown(capsys):
     for part in (
         "Mind this.",
         "failed: /d/b[red].pdf: It is damaged.",
-        "1 read, 0 duplicates",
+        "1 read, 0 without text, 0 duplicates",
         "resumes after step 3: 1,234,567 parameters",
         "validation loss 2.5000 nats/token, perplexity 12.18, 1.900 bits/byte",
         "Run 'a' finished at step 10, after 60 s.",

@@ -112,3 +112,12 @@ def test_where_every_file_was_read_there_is_nothing_to_show(tab, run):
     run(imported("/docs/good.txt"), Notice("Tesseract is not installed."), finished(1))
     assert tab.banner.text() == "Tesseract is not installed."
     assert button(tab) is None
+
+
+def test_a_file_without_text_is_counted_apart_and_shown(tab, run, click, shown):
+    run(imported("/docs/good.txt"), imported("/docs/blank.txt", "warning", document_id=2, characters=0),
+        finished(1, without_text=1))  # fmt: skip
+    tab.table.show_rows([a_row(1, "good.txt"), a_row(2, "blank.txt", state="warning", characters=0)])
+    assert tab.banner.text() == "1 read, 1 without text. The Note column says why."
+    click(button(tab))
+    assert shown() == ["blank.txt"]

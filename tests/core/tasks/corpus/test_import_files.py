@@ -132,7 +132,7 @@ def test_one_bad_file_never_stops_the_others(run, folder):
         "nowhere": "failed",
     }
     finished = events[-1]
-    assert (finished.done, finished.unsupported, finished.failed) == (2, 2, 2)
+    assert (finished.done, finished.without_text, finished.unsupported, finished.failed) == (1, 1, 2, 2)
     assert all(event.reason for event in events if isinstance(event, FileImported) and event.state != "done")
 
 
@@ -476,3 +476,16 @@ def test_texts_are_searchable_and_near_duplicates_told_when_an_import_ends(run, 
         assert len(library.search("meadow")) == 2
         (nearly,) = [row for row in library.rows() if row.near]
     assert (nearly.name, nearly.near) == ("b.txt", "a.txt")
+
+
+def test_a_file_without_text_is_counted_apart_from_those_that_were_read(tmp_path):
+    (tmp_path / "files").mkdir()
+    for name, text in (("a.txt", "sheep"), ("empty.txt", ""), ("blank.txt", " \n\n \t\n")):
+        (tmp_path / "files" / name).write_text(text, encoding="utf-8")
+    with zipfile.ZipFile(tmp_path / "files" / "c.zip", "w") as archive:
+        archive.writestr("inside.txt", "goats")
+    workspace = Workspace(tmp_path / "workspace")
+    *_, finished = import_files([tmp_path / "files"], ImportConfig(), workspace, StopToken())
+    assert (finished.done, finished.without_text) == (3, 2)
+    with Library(workspace.library) as library:
+        assert {row.name: row.characters for row in library.rows()}["blank.txt"] == 0
