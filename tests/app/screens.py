@@ -231,6 +231,11 @@ def password_dialog():
     return opened(dialog, tab)
 
 
+def removal_question():
+    tab = corpus()
+    return opened(tab.ask_for_removal(range(4678)), tab)
+
+
 def fields_dialog():
     fields = [TextField("title", 2, 6.0, "A goat", True), TextField("body", 2, 12.0, "It lives here", False)]
     tab = corpus()
@@ -347,6 +352,7 @@ DIALOGS = (
     document_dialog,
     password_dialog,
     fields_dialog,
+    removal_question,
     tags_dialog,
     import_options,
     question,

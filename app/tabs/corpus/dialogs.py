@@ -1,13 +1,21 @@
-"""What is asked before files are read again: their password, or which of their fields are text."""
+"""What is asked before files are read again, and before many documents are removed."""
 
 from collections.abc import Sequence
 from pathlib import PurePath
 
 from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtWidgets import QCheckBox, QDialog, QDialogButtonBox, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QDialog,
+    QDialogButtonBox,
+    QLineEdit,
+    QMessageBox,
+    QVBoxLayout,
+    QWidget,
+)
 
 from app.widgets.controls.small import scrolled
-from app.widgets.label import Label, without_mnemonic
+from app.widgets.label import Label, MessageBox, without_mnemonic
 from app.widgets.layout import STRETCH, Part, boxed, column
 from app.widgets.theme import LARGE, MEDIUM, SMALL, TINY, set_role
 from core.documents.text_fields import TextField
@@ -18,6 +26,38 @@ from core.wording import counted, listed
 _WIDTH_PX = 460
 _LONGEST_EXAMPLE = 120
 _MOST_NAMED = 5  # files
+
+
+class RemovalQuestion(MessageBox):
+    """Asks whether so many documents are meant; Enter and Esc keep them.
+
+    Signals:
+        agreed: The documents' numbers.
+    """
+
+    agreed = Signal(list)
+
+    def __init__(self, document_ids: Sequence[int], parent: QWidget | None = None) -> None:
+        documents = counted(len(document_ids), "document")
+        super().__init__(
+            QMessageBox.Icon.Question,
+            "Remove documents",
+            f"Remove {documents} from the library?",
+            "The files stay where they are. Undo brings the documents back.",
+            parent,
+        )
+        self.setObjectName("removalQuestion")
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self._document_ids = list(document_ids)
+        remove = self.addButton(f"&Remove {documents}", QMessageBox.ButtonRole.AcceptRole)
+        remove.clicked.connect(self._agree)
+        cancel = self.addButton(QMessageBox.StandardButton.Cancel)
+        self.setDefaultButton(cancel)
+        self.setEscapeButton(cancel)
+
+    @Slot()
+    def _agree(self) -> None:
+        self.agreed.emit(self._document_ids)
 
 
 class PasswordDialog(QDialog):

@@ -27,6 +27,7 @@ from core.tasks.corpus.look_at_library import ROWS_AT_ONCE, DocumentsListed, lis
 from core.wording import counted, noun_for
 
 UNDONE_WITHIN_SECONDS = 24 * 60 * 60.0  # another window of the workspace may still be open
+REMOVED_WITHOUT_QUESTION = 20
 QUEUE = "library"
 
 
@@ -56,7 +57,7 @@ class LibraryController(QObject):
         self._remove_missing_action.triggered.connect(self._remove_missing)
         actions = tab.documents.row_actions
         actions.include_requested.connect(self.include)
-        actions.remove_requested.connect(self.remove)
+        actions.remove_requested.connect(self.ask_to_remove)
         actions.tags_requested.connect(self._ask_for_tags)
         tab.table.include_requested.connect(self.include)
         tab.documents.action_row.near_duplicates_requested.connect(self._find_near_duplicates)
@@ -88,6 +89,14 @@ class LibraryController(QObject):
             partial(self._include, document_ids, included),
             partial(self._include, document_ids, not included),
         )
+
+    @Slot(list)
+    def ask_to_remove(self, document_ids: list[int]) -> None:
+        """Take documents out of the library, many of them only when the user has agreed to their number."""
+        if len(document_ids) > REMOVED_WITHOUT_QUESTION:
+            self._tab.ask_for_removal(document_ids).agreed.connect(self.remove)
+        else:
+            self.remove(document_ids)
 
     @Slot(list)
     def remove(self, document_ids: list[int]) -> None:

@@ -7,7 +7,7 @@ from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QFileDialog, QStackedWidget, QWidget
 
 from app.tab import Tab
-from app.tabs.corpus.dialogs import FieldsDialog, PasswordDialog
+from app.tabs.corpus.dialogs import FieldsDialog, PasswordDialog, RemovalQuestion
 from app.tabs.corpus.document_list import DocumentList
 from app.tabs.corpus.document_table import DocumentTable
 from app.tabs.corpus.import_progress import ProgressStrip
@@ -107,6 +107,12 @@ class CorpusTab(DropArea, Tab):
         dialog = TagsDialog(rows, self.table.summary.tags, self)
         dialog.open()
         return dialog
+
+    def ask_for_removal(self, document_ids: Sequence[int]) -> RemovalQuestion:
+        """Let the user agree to the removal of many documents."""
+        question = RemovalQuestion(document_ids, self)
+        question.open()
+        return question
 
     @Slot()
     def choose_files(self) -> None:

@@ -6,6 +6,7 @@ from PySide6.QtGui import QContextMenuEvent, QDesktopServices, QGuiApplication
 from PySide6.QtWidgets import QApplication, QMenu
 
 from app.tabs.corpus import library_controller, opening
+from app.tabs.corpus.dialogs import RemovalQuestion
 from core.corpus.library import Library
 from core.errors.base import UnknownDocumentError, UserFacingError
 from tests.app.tabs.corpus.conftest import a_row, imported, keep
@@ -70,6 +71,41 @@ def test_del_removes_and_undo_brings_back(qtbot, three, workspace, controller, s
         controller.library.undo_stack.undo()
     assert reported.args == ["Restored 1 document."]
     qtbot.waitUntil(lambda: shown() == ["a.txt", "b.txt", "c.txt"])
+
+
+@pytest.fixture
+def many(qtbot, tab, workspace, controller):
+    """The tab, showing a library with thirty documents, all of them chosen."""
+    with Library(workspace.library) as library:
+        for number in range(30):
+            keep(library, f"{number}.txt", f"the text of {number}")
+    controller.begin()
+    qtbot.waitUntil(lambda: tab.table.rowCount() == 30)
+    tab.documents.view.setFocus()
+    tab.documents.view.selectAll()
+    return tab
+
+
+def question(tab):
+    return next(box for box in tab.findChildren(RemovalQuestion) if box.isVisible())
+
+
+def test_del_asks_before_it_removes_many_and_enter_keeps_them(qtbot, many):
+    qtbot.keyClick(many.documents.view, Qt.Key.Key_Delete)
+    assert question(many).text() == "Remove 30 documents from the library?"
+    qtbot.keyClick(question(many), Qt.Key.Key_Return)
+    assert not many.findChild(RemovalQuestion).isVisible()
+    assert many.table.rowCount() == 30
+
+
+def test_many_documents_are_removed_when_the_user_agrees_and_undo_brings_them_back(
+    qtbot, many, controller, click
+):
+    qtbot.keyClick(many.documents.view, Qt.Key.Key_Delete)
+    click(next(button for button in question(many).buttons() if "Remove 30 documents" in button.text()))
+    qtbot.waitUntil(lambda: many.table.rowCount() == 0)
+    controller.library.undo_stack.undo()
+    qtbot.waitUntil(lambda: many.table.rowCount() == 30)
 
 
 @pytest.mark.parametrize(("seconds", "left"), [(0.0, 0), (3600.0, 1)])
