@@ -147,10 +147,14 @@ class DocumentList(Splitter):
     @Slot()
     def show_summary(self) -> None:
         """Count anew."""
-        self.chips.show_summary(self._table.summary)
         self.filters.tag_box.show_summary(self._table.summary)
-        self.chips.show_last_import(self._table.count_known(self._last_import))
         self.action_row.show_summary(self._table.summary)
+
+    @Slot()
+    def _count_states(self) -> None:
+        """Let the chips say what a click on them shows."""
+        self.chips.show_summary(self._table.count_passing())
+        self.chips.show_last_import(self._table.count_known(self._last_import))
 
     @Slot()
     def _follow_choice(self) -> None:
@@ -197,10 +201,12 @@ class DocumentList(Splitter):
         self.filters.tag_chosen.connect(self._filter_tag)
         self.view.chosen_changed.connect(self._follow_choice)
         self.preview.hit_requested.connect(self._step)
+        self.preview.read_requested.connect(self.row_actions.retry_requested)
         self.filters.search_box.returnPressed.connect(self._next_hit)
         self.no_matches.button.clicked.connect(self.show_hidden)
         self._table.summary_changed.connect(self.show_summary)
         self._table.arranged.connect(self._explain_no_matches)
+        self._table.arranged.connect(self._count_states)
 
     def _left_side(self) -> QWidget:
         side = QWidget()

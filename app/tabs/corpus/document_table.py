@@ -84,8 +84,21 @@ class DocumentTable(QAbstractTableModel):
         return self._place.get(path, -1)
 
     def count_known(self, paths: Collection[str]) -> int:
-        """How many of these files the table has a row of, shown or not."""
-        return sum(path in self._rows for path in paths)
+        """How many of these files the table has a row of that passes the search and the filters but that of states."""
+        others = self._filter.of_any_state
+        known = (self._rows[path] for path in paths if path in self._rows)
+        return sum(self._passes(row, others) for row in known)
+
+    def count_passing(self) -> Summary:
+        """What the files amount to that pass the search and the filters but that of states."""
+        others = self._filter.of_any_state
+        if others.passes_all:
+            return self.summary
+        passing = Summary()
+        for row in self._rows.values():
+            if self._passes(row, others):
+                passing.add(row)
+        return passing
 
     def filter(self, wanted: RowFilter) -> None:
         """Show the rows that pass."""
@@ -208,7 +221,7 @@ class DocumentTable(QAbstractTableModel):
             if known is not None:
                 self.summary.take_away(known)
                 changed.append(row)
-            elif self._passes(row):
+            elif self._passes(row, self._filter):
                 new.append(row)
             self.summary.add(row)
             self._rows[path] = row
@@ -243,15 +256,15 @@ class DocumentTable(QAbstractTableModel):
         if places:
             self.dataChanged.emit(self.index(min(places), 0), self.index(max(places), LAST))
 
-    def _passes(self, row: DocumentRow) -> bool:
+    def _passes(self, row: DocumentRow, wanted: RowFilter) -> bool:
         """A file that is being read passes as it stood before, too: it stays where the user looks at it."""
         before = self._import.before(row.path)
-        return self._filter.passes(row) or (before is not None and self._filter.passes(before))
+        return wanted.passes(row) or (before is not None and wanted.passes(before))
 
     def _wanted(self) -> list[DocumentRow]:
         rows: Iterable[DocumentRow] = self._rows.values()
         if not self._filter.passes_all:
-            rows = filter(self._passes, rows)
+            rows = [row for row in rows if self._passes(row, self._filter)]
         if self.sorted_by_user:
             key = COLUMNS[self._sort_column].sort_key
             return sorted(rows, key=key, reverse=self._descending)

@@ -162,16 +162,15 @@ class StateChips(QWidget):
 
     def _fit(self) -> None:
         """Keep to one line, so that the table below stays in its place: where words have no room, icons and counts
-        stand there, and where those have none, icons alone."""
-        words = {state: f"{_title(state)} {self._count(state):,}" for state in self._chips}
+        stand there, and where those have none, icons alone. The chosen one has its words first, then the others."""
         counts = {state: f"{self._count(state):,}" for state in self._chips}
-        for chosen, others in ((words, words), (words, counts), (counts, dict.fromkeys(self._chips, ""))):
-            texts = {
-                state: chosen[state] if chip.isChecked() else others[state]
-                for state, chip in self._chips.items()
-            } | {ALL: words[ALL]}
-            if self._needed(texts) <= self.width():
-                break
+        words = {state: f"{_title(state)} {counts[state]}" for state in self._chips}
+        order = sorted(self._chips, key=lambda state: not self._chips[state].isChecked())
+        texts = dict.fromkeys(self._chips, "") | {ALL: words[ALL]}
+        for longer in (counts, words):
+            for state in order:
+                if state and self._needed(texts | {state: longer[state]}) <= self.width():
+                    texts[state] = longer[state]
         for state, chip in self._chips.items():
             if chip.text() != texts[state]:
                 chip.setText(texts[state])

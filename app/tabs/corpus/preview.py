@@ -14,6 +14,8 @@ from PySide6.QtWidgets import (
 from app.tabs.corpus.cleaning_menu import CleaningButton
 from app.tabs.corpus.columns import has_text, kind_title, note, pages
 from app.tabs.corpus.marked_text import HitStepper, MarkedText
+from app.widgets.controls.elided_label import ElidedLabel
+from app.widgets.controls.small import named_button
 from app.widgets.controls.splitter import Splitter
 from app.widgets.label import Label
 from app.widgets.layout import STRETCH, boxed, column, row
@@ -42,7 +44,6 @@ REMEDIES = {
     DocumentState.ENCRYPTED: "Give its password with the button below the table.",
     DocumentState.UNSUPPORTED: "Convert it to text, PDF or an image, or exclude it.",
     DocumentState.FAILED: "Check that it opens in another program, then retry, or exclude it.",
-    DocumentState.CANCELLED: "Not read: the import was cancelled.\n\nPress Retry to read it.",
     DocumentState.DUPLICATE: "Nothing is lost: its text is in the corpus once.",
 }
 
@@ -53,10 +54,12 @@ class PreviewCard(QFrame):
     Signals:
         cleaning_changed: The `CleaningConfig` that is chosen now.
         hit_requested: 1 or -1 where the next hit, or the one before, is not in this document.
+        read_requested: The path of a file that an import was cancelled before, in a list.
     """
 
     cleaning_changed = Signal(object)
     hit_requested = Signal(int)
+    read_requested = Signal(list)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -64,7 +67,9 @@ class PreviewCard(QFrame):
         self.name = Label(objectName="previewName", wordWrap=True, role="subtitle")
         self.facts = Label(objectName="previewFacts", wordWrap=True, role="muted")
         self.pages = Label(objectName="weakPages", wordWrap=True, role="warning")
-        self.difference = Label(objectName="differenceLabel", role="muted")
+        self.difference = ElidedLabel(objectName="differenceLabel", role="muted")
+        self.read_button = named_button("Read &now", "readNowButton", "refresh", "Read this file now")
+        self.read_button.clicked.connect(self._ask_to_read)
         self.cleaned, self.as_read = MarkedText(struck=False), MarkedText(struck=True)
         self.text = self.cleaned
         self._captions = {AS_READ: Label(AS_READ), CLEANED: Label(CLEANED)}
@@ -93,6 +98,7 @@ class PreviewCard(QFrame):
         self.name.setText(row.name if row else "Preview")
         self.name.setToolTip(row.path if row else "")
         self.facts.setText(facts(row) if row else "Choose a document to see the text that was read from it.")
+        self.read_button.setVisible(row is not None and row.state == DocumentState.CANCELLED)
         if not same:
             self.pages.hide()
             self.facts.setToolTip("")
@@ -132,6 +138,11 @@ class PreviewCard(QFrame):
                 with QSignalBlocker(self._sides):
                     button.setChecked(True)
         self._show_side()
+
+    @Slot()
+    def _ask_to_read(self) -> None:
+        if self._row is not None:
+            self.read_requested.emit([self._row.path])
 
     @Slot(int)
     def step(self, steps: int) -> None:
@@ -208,7 +219,17 @@ class PreviewCard(QFrame):
         for box in self._boxes.values():
             self._texts.addWidget(box)
         self._texts.setHandleWidth(MEDIUM)
-        about = (self.name, self.facts, self.pages, TINY, bar, row((self.difference, 1), self.stepper), TINY)
+        reading = row(self.read_button, STRETCH)
+        about = (
+            self.name,
+            self.facts,
+            self.pages,
+            reading,
+            TINY,
+            bar,
+            row((self.difference, 1), self.stepper),
+            TINY,
+        )
         column(*about, (self._texts, 1), of=self, margins=MEDIUM, spacing=TINY)
 
 

@@ -18,6 +18,8 @@ from core.documents.kinds import kind_named
 from core.events.document_state import NOT_READ, UNFINISHED, DocumentState
 from core.wording import counted, number
 
+RETRY_TIP = "Read the selected files that failed again"
+READ_NOW_TIP = "Read the selected files that an import was cancelled before"
 MOST_OPENED = 10  # files or folders at once: more windows than that nobody means
 _WITH_TEXT = Qt.ToolButtonStyle.ToolButtonTextBesideIcon
 _ICON = Qt.ToolButtonStyle.ToolButtonIconOnly
@@ -53,9 +55,7 @@ class RowActions(QObject):
         self.leave_out = self._action(
             "Exc&lude", "exclude", self._exclude, "Exclude the selected files from the corpus (Space)"
         )
-        self.retry = self._action(
-            "Re&try", "refresh", self._retry, "Read the selected files that failed again"
-        )
+        self.retry = self._action("Re&try", "refresh", self._retry, RETRY_TIP)
         self.password = self._action(
             "Give &password…", "lock", self._give_password, "Read the locked files with a password"
         )
@@ -109,6 +109,10 @@ class RowActions(QObject):
         }
         for action, fitting in fits.items():
             action.setEnabled(fitting)
+        retriable = [row.state for row in rows if _is_retriable(row)]
+        never_read = bool(retriable) and set(retriable) == {DocumentState.CANCELLED}
+        self.retry.setText("Read &now" if never_read else "Re&try")
+        self.retry.setToolTip(READ_NOW_TIP if never_read else RETRY_TIP)
 
     def buttons(self) -> list[QAction]:
         """Those that stand below the table."""
@@ -297,9 +301,14 @@ class _ActionButton(QToolButton):
         self.setDefaultAction(action)
         self.setObjectName(f"{action.text().replace('&', '').replace(' ', '').rstrip('…')}Button")
         self.setAutoRaise(True)
-        self.setAccessibleName(action.text().replace("&", ""))
+        action.changed.connect(self._name)
         action.enabledChanged.connect(self._follow)
+        self._name()
         self._follow()
+
+    @Slot()
+    def _name(self) -> None:
+        self.setAccessibleName(self._action.text().replace("&", ""))
 
     @Slot()
     def _follow(self) -> None:

@@ -161,6 +161,11 @@ class RowFilter:
     def passes_all(self) -> bool:
         return not self.names() and self.hits is None
 
+    @property
+    def of_any_state(self) -> "RowFilter":
+        """The same, whatever became of the files."""
+        return replace(self, state="", paths=None)
+
     def names(self) -> list[str]:
         """What each filter that is on asks for, the search left out."""
         asked = {

@@ -1,12 +1,15 @@
 """Counts, chips, bars and boxes above the table: what a user sees there, and what a click shows."""
 
 import pytest
-from PySide6.QtCore import QPoint, QRectF, Qt
+from PySide6.QtCore import QPoint, QRectF, QSize, Qt
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QApplication, QMenu
 
 from app.tabs.corpus.columns import NEAR
 from app.tabs.corpus.kind_chart import CELL_PX, KindChart, bars_of
 from app.tabs.corpus.rows import Summary
+from app.widgets.theme import TINY
+from core.corpus.search_index import SearchHit
 from core.events.documents import FileReading
 from tests.app.tabs.corpus.conftest import a_row, imported
 
@@ -46,6 +49,32 @@ def test_a_chip_shows_its_files_alone(five, click, shown):
     assert shown() == ["brook.md"]
     click(five.documents.chips.chip(""))
     assert len(shown()) == 5
+
+
+def test_chips_count_what_the_search_and_the_other_filters_leave(five, click, shown):
+    five.documents.show_hits([SearchHit(2, "", ()), SearchHit(3, "", ())])
+    assert chips(five) == {"All 2", "Warning 1", "Done 1", "Near duplicate 1"}
+    five.documents.filters.filter_box.setText("sheep")
+    assert chips(five) == {"All 1", "Warning 1"}
+    click(five.documents.chips.chip("warning"))
+    assert (shown(), chips(five)) == (["sheep.py"], {"All 1", "Warning 1"})
+    five.documents.clear_filters()
+    five.documents.show_hits(None)
+    assert "All 5" in chips(five)
+
+
+def test_chips_have_as_many_words_as_there_is_room_for(five):
+    row = five.documents.chips
+    widths = {}
+    for width in range(900, 60, -10):
+        row.setFixedWidth(width)
+        row.resizeEvent(QResizeEvent(QSize(width, 30), QSize()))
+        lengths = [len(chip.text()) for chip in row.children() if _shown(chip)]
+        widths[width] = sum(lengths)
+        needed = sum(chip.width() for chip in row.children() if _shown(chip)) + TINY * (len(lengths) - 1)
+        assert needed <= width or not any(lengths[1:]), "words stand where there is no room"
+    assert sorted(widths.values(), reverse=True) == list(widths.values())
+    assert len(set(widths.values())) > 6, "they go one by one"
 
 
 def test_a_filter_stays_when_its_last_file_is_gone_and_says_so(five, click, shown):

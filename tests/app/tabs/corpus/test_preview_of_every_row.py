@@ -5,7 +5,7 @@ import pytest
 from app.tabs.corpus import preview_controller
 from app.tabs.corpus.controller import CorpusController
 from core.corpus.duplicates import digest_text
-from core.corpus.ledger import Reading
+from core.corpus.ledger import CANCELLED, Reading
 from core.corpus.library import Library
 from core.corpus.reading import Digested
 from core.documents.document import Document
@@ -70,7 +70,7 @@ def test_a_row_of_every_kind_in_every_state_can_be_chosen(qtbot, tab, card):
         (a_row(state="failed", reason="It is damaged.", characters=0), "It is damaged."),
         (a_row(state="encrypted", reason="It is locked.", characters=0), "It is locked."),
         (a_row(state="unsupported", reason="It is sound.", characters=0), "It is sound."),
-        (a_row(state="cancelled", characters=0), "Not read: the import was cancelled."),
+        (a_row(state="cancelled", characters=0, reason=CANCELLED), "Not read: the import was cancelled."),
         (a_row(state="queued", characters=0), "This file waits to be read."),
         (a_row(state="reading", characters=0), "This file is being read."),
     ],

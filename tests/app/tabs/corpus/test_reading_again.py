@@ -78,6 +78,38 @@ def test_retry_reads_the_failed_ones_again(qtbot, mixed, asked, controller):
     assert again
 
 
+@pytest.fixture
+def cancelled(tab, controller):
+    """The tab, with the cursor on a file that an import was cancelled before."""
+    tab.table.show_rows([a_row(1, "good.txt"), a_row(2, "late.txt", state="cancelled", characters=0)])
+    tab.documents.view.go_to(1)
+    return tab
+
+
+def test_a_click_beside_a_cancelled_file_reads_it_now(qtbot, cancelled, asked, controller, click):
+    with qtbot.waitSignal(controller.imported):
+        click(cancelled.documents.preview.read_button)
+    ((paths, _, again),) = asked
+    assert [path.name for path in paths] == ["late.txt"]
+    assert again
+
+
+def test_only_a_cancelled_file_can_be_read_now(cancelled):
+    button = cancelled.documents.preview.read_button
+    assert button.isVisible()
+    cancelled.documents.view.go_to(0)
+    assert not button.isVisible()
+
+
+def test_the_entry_for_cancelled_files_is_named_for_what_it_does(tab, controller):
+    actions = tab.documents.row_actions
+    names = []
+    for states in (["cancelled"], ["cancelled", "failed"], ["done", "cancelled"]):
+        actions.follow([a_row(place, f"{place}.txt", state=state) for place, state in enumerate(states, 1)])
+        names.append(actions.retry.text().replace("&", ""))
+    assert names == ["Read now", "Retry", "Read now"]
+
+
 def test_a_document_whose_file_could_not_be_read_since_can_be_read_again(tab, workspace, controller):
     actions = tab.documents.row_actions
     actions.follow([a_row(1, "hill.txt", state="warning")])
