@@ -197,7 +197,10 @@ class Cells:
             return self._hits[row.id].snippet
         if column == TAGS and row.tags:
             return ", ".join(row.tags)
-        return note(row) or row.path
+        said = note(row)
+        if column == NAME and said:
+            return f"{row.path}\n\n{said}"
+        return said or row.path
 
     def _state_icon(self, row: DocumentRow) -> QIcon:
         state = NEAR if is_near_duplicate(row) else row.state

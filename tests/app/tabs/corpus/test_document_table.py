@@ -352,3 +352,10 @@ def test_who_looks_elsewhere_is_left_alone(qtbot, view, three):
     view.verticalScrollBar().setValue(3)
     three.show_rows([a_row(n, f"{n}.txt") for n in range(60, 70)])
     assert view.verticalScrollBar().value() == 3
+
+
+def test_the_tool_tip_of_a_name_has_all_of_it_whatever_the_note_says(table):
+    row = a_row(1, f"{'long' * 40}.txt", state="warning", reason="Two pages are empty.")
+    table.show_rows([row])
+    assert table.index(0, NAME).data(Qt.ItemDataRole.ToolTipRole) == f"{row.path}\n\nTwo pages are empty."
+    assert table.index(0, NOTE).data(Qt.ItemDataRole.ToolTipRole) == "Two pages are empty."
