@@ -3,7 +3,9 @@
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Generic, NamedTuple, TypeAlias, TypeVar
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QHeaderView, QTableView
 
 R = TypeVar("R")
 Index: TypeAlias = QModelIndex | QPersistentModelIndex
@@ -120,3 +122,39 @@ class Rows(QAbstractTableModel, Generic[R]):
             case Qt.ItemDataRole.TextAlignmentRole:
                 return RIGHT if column.is_number else LEFT  # a head is centred by itself
         return None
+
+
+class RowsView(QTableView):
+    """A table whose rows are chosen as wholes, one at a time.
+
+    Signals:
+        chosen: The index of what was clicked, or on which Enter was pressed.
+    """
+
+    chosen = Signal(QModelIndex)
+
+    def __init__(self, model: QAbstractTableModel, name: str, title: str) -> None:
+        super().__init__()
+        self.setObjectName(name)
+        self.setAccessibleName(title)
+        self.setModel(model)
+        self.setSelectionBehavior(QTableView.SelectionBehavior.SelectRows)
+        self.setSelectionMode(QTableView.SelectionMode.SingleSelection)
+        self.setShowGrid(False)
+        self.setWordWrap(False)
+        self.setTabKeyNavigation(False)  # Tab leaves the table; the arrow keys move in it
+        self.verticalHeader().hide()
+        self.horizontalHeader().setHighlightSections(False)
+        self.clicked.connect(self.chosen)
+
+    def set_widths(self, widths: Sequence[int], widest: int) -> None:
+        """Give the columns these widths, in pixels, and the column `widest` the room that is left."""
+        for column, width in enumerate(widths):
+            self.setColumnWidth(column, width)
+        self.horizontalHeader().setSectionResizeMode(widest, QHeaderView.ResizeMode.Stretch)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and self.currentIndex().isValid():
+            self.chosen.emit(self.currentIndex())
+        else:
+            super().keyPressEvent(event)

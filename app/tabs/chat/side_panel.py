@@ -71,10 +71,6 @@ class SidePanel(QFrame):
             if page.widget.objectName() == name:
                 self.show_page(page.widget)
 
-    def has_in_front(self, page: QWidget) -> bool:
-        """Whether the user sees a page."""
-        return self.isVisible() and page.isVisibleTo(self)
-
     def focus(self) -> None:
         """Put the keyboard on the button of the page in front."""
         self._buttons[self._front].setFocus()

@@ -1,11 +1,9 @@
 """Where a conversation's system message is written."""
 
 from PySide6.QtCore import QSize, Signal, Slot
-from PySide6.QtWidgets import QDialog, QDialogButtonBox, QPlainTextEdit, QWidget
+from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
-from app.widgets.label import Label
-from app.widgets.layout import column
-from app.widgets.theme import MEDIUM
+from app.widgets.text_dialog import TextDialog
 
 FIRST_SIZE_PX = QSize(480, 320)
 EXPLAINED = (
@@ -14,7 +12,7 @@ EXPLAINED = (
 )
 
 
-class SystemDialog(QDialog):
+class SystemDialog(TextDialog):
     """Asks for a text.
 
     Signals:
@@ -24,22 +22,11 @@ class SystemDialog(QDialog):
     chosen = Signal(str)
 
     def __init__(self, text: str, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+        edit = QPlainTextEdit(text, objectName="systemEdit", tabChangesFocus=True)
+        edit.setAccessibleName("System message")
+        super().__init__("System message", EXPLAINED, edit, FIRST_SIZE_PX, parent)
         self.setObjectName("systemDialog")
-        self.setWindowTitle("System message")
-        explained = Label(EXPLAINED, wordWrap=True, role="muted")
-        self.edit = QPlainTextEdit(objectName="systemEdit", tabChangesFocus=True)
-        self.edit.setAccessibleName("System message")
-        self.edit.setPlainText(text)
-        self.buttons = QDialogButtonBox(
-            QDialogButtonBox.StandardButton.Ok | QDialogButtonBox.StandardButton.Cancel
-        )
-        self.buttons.accepted.connect(self.accept)
-        self.buttons.rejected.connect(self.reject)
         self.accepted.connect(self._pass_on)
-        self.finished.connect(self.deleteLater)
-        column(explained, self.edit, self.buttons, of=self, margins=MEDIUM)
-        self.resize(FIRST_SIZE_PX)
 
     @Slot()
     def _pass_on(self) -> None:

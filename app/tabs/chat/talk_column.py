@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QSize, Qt, Signal, Slot
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QProgressBar, QPushButton, QStackedWidget, QWidget
+from PySide6.QtWidgets import QProgressBar, QPushButton, QWidget
 
 from app.tabs.chat.completion.completion_edit import CompletionEdit
 from app.tabs.chat.prompt_edit import PromptEdit
@@ -14,10 +14,11 @@ from app.tabs.chat.view.find_bar import FindBar
 from app.tabs.chat.view.shown_message import ShownMessage, version_caption
 from app.widgets.controls.elided_label import ElidedLabel
 from app.widgets.controls.small import named_button
-from app.widgets.empty_state import Card, EmptyState, EnterButton, card_button
+from app.widgets.empty_state import EmptyState, EnterButton
 from app.widgets.flow_layout import FlowLayout
 from app.widgets.label import Label
 from app.widgets.layout import column, row
+from app.widgets.model_pages import ModelPages
 from app.widgets.theme import set_role
 from core.conversations.message import ConversationKind
 
@@ -51,8 +52,7 @@ class TalkColumn(QWidget):
         self.pages = ChatPages()
         self.view = ConversationView()
         self.editor = CompletionEdit()
-        self.pages.add(self.view)
-        self.pages.add(self.editor)
+        self.pages.add(self.view, self.editor)
         self.prompt = PromptEdit()
         self.suggestions = QWidget(objectName="suggestedPrompts", visible=False)
         self._suggested = FlowLayout(self.suggestions)
@@ -187,28 +187,13 @@ class TalkColumn(QWidget):
         self.writing_place().setFocus()
 
 
-class ChatPages(QStackedWidget):
-    """The pages for no run, no model, a model on its way and a new conversation; `add` takes those with content."""
+class ChatPages(ModelPages):
+    """Those of a model, and of a new conversation; `add` takes those with content."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.no_runs = EmptyState("No model yet", "Train one on your documents, then chat with it here.")
-        self.train_button = card_button(
-            "Go to Train", "trainCardButton", "train", "Open the Train tab", primary=True
-        )
-        self.no_runs.add_card(
-            Card("train", "Train a model", "It takes minutes with the sample corpus.", self.train_button)
-        )
-        self.opening = EmptyState(
-            "Opening the model", "The first one takes longer: PyTorch is loaded with it."
-        )
-        self.no_model = EmptyState("Which model?", "Select a run above: its best checkpoint opens.")
+        super().__init__("then chat with it", parent)
         self.begin_chat = EmptyState(
             "Ask something", "This model was trained on conversations: it answers your prompt."
         )
         self.begin_explained = EmptyState("Ask something", EXPLAINED)
-        for page in (self.no_runs, self.no_model, self.opening, self.begin_chat, self.begin_explained):
-            self.addWidget(page)
-
-    def add(self, page: QWidget) -> None:
-        self.addWidget(page)
+        self.add(self.begin_chat, self.begin_explained)

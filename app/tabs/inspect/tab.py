@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtWidgets import QPushButton, QSplitter, QStackedWidget, QWidget
+from PySide6.QtWidgets import QPushButton, QSplitter, QWidget
 
 from app.tab import Tab
 from app.tabs.inspect.phrase_edit import PhraseEdit
@@ -14,8 +14,9 @@ from app.widgets.banner import Banner, BannerStack
 from app.widgets.controls.checkpoint_slider import CheckpointSlider
 from app.widgets.controls.elided_label import ElidedLabel
 from app.widgets.controls.run_picker import CheckpointChoice
-from app.widgets.empty_state import Card, EmptyState, card_button
+from app.widgets.empty_state import EmptyState
 from app.widgets.layout import boxed, column, row
+from app.widgets.model_pages import ModelPages
 from app.widgets.theme import HUGE, LARGE, MEDIUM, SMALL, set_role
 from app.widgets.token_text import first_of
 from core.inspection.inspected import Inspected
@@ -76,7 +77,7 @@ class InspectTab(Tab):
         self._show_page()
 
     def first_focus(self) -> QWidget:
-        return self.phrase.line if self.choice.has_runs() else self.train_button
+        return self.phrase.line if self.choice.has_runs() else self.pages.train_button
 
     # What the controller shows
 
@@ -127,17 +128,6 @@ class InspectTab(Tab):
     # Building
 
     def _make_pages(self) -> None:
-        self.no_runs = EmptyState("No model yet", "Train one on your documents, and look inside it here.")
-        self.train_button = card_button(
-            "Go to Train", "trainCardButton", "train", "Open the Train tab", primary=True
-        )
-        self.no_runs.add_card(
-            Card("train", "Train a model", "It takes minutes with the sample corpus.", self.train_button)
-        )
-        self.opening = EmptyState(
-            "Opening the model", "The first one takes longer: PyTorch is loaded with it."
-        )
-        self.no_model = EmptyState("Which model?", "Select a run above: its best checkpoint opens.")
         self.no_phrase = EmptyState(
             "Type a phrase", "A few words are enough: every number on the way to the next token is shown."
         )
@@ -146,9 +136,8 @@ class InspectTab(Tab):
         self.panes.addWidget(boxed(column(self.slider, (self.pane, 1))))
         self.panes.addWidget(self.beside)
         self.beside.hide()
-        self.pages = QStackedWidget()
-        for page in (self.no_runs, self.opening, self.no_model, self.no_phrase, self.panes):
-            self.pages.addWidget(page)
+        self.pages = ModelPages("and look inside it")
+        self.pages.add(self.no_phrase, self.panes)
 
     def _lay_out(self) -> None:
         below = row((self.selection, 1), self.changes_label, self.reset_button, self.compare_button)
@@ -176,7 +165,7 @@ class InspectTab(Tab):
         self.compare_button.toggled.connect(self._show_beside_pane)
         self.views.chosen.connect(self.show_view)
         self.reset_button.clicked.connect(self.reset_requested)
-        self.train_button.clicked.connect(self.train_requested)
+        self.pages.train_button.clicked.connect(self.train_requested)
 
     @Slot(str)
     def show_view(self, name: str) -> None:
@@ -210,10 +199,10 @@ class InspectTab(Tab):
         if self._inspected is not None:
             return self.panes
         if self._opening:
-            return self.opening
+            return self.pages.opening
         if self._has_model:
             return self.no_phrase
-        return self.no_model if self.choice.has_runs() else self.no_runs
+        return self.pages.no_model if self.choice.has_runs() else self.pages.no_runs
 
 
 def _facts(inspected: Inspected) -> str:

@@ -90,10 +90,6 @@ class CompletionEdit(QPlainTextEdit):
 
     # What it holds
 
-    @property
-    def generating(self) -> bool:
-        return self._generating
-
     def text(self) -> str:
         return self._text.text()
 

@@ -126,7 +126,7 @@ class SamplerBar(QWidget):
             menu, "Delete", "Delete it; the settings stay as they are", self._delete
         )
         menu.addSeparator()
-        self.import_action = self._action(menu, "Import…", "Import settings from a TOML file", self._import)
+        self._action(menu, "Import…", "Import settings from a TOML file", self._import)
         self.export_action = self._action(menu, "Export…", "Export it to a TOML file", self._export)
         self.menu_button.setMenu(menu)
 

@@ -6,13 +6,10 @@ from collections.abc import Sequence
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QAction, QGuiApplication, QRegularExpressionValidator
 from PySide6.QtWidgets import (
-    QAbstractItemView,
     QButtonGroup,
     QDialog,
-    QHeaderView,
     QLineEdit,
     QPlainTextEdit,
-    QTableView,
     QWidget,
 )
 
@@ -24,6 +21,7 @@ from app.widgets.controls.small import CountBox, named_button, toggle_button
 from app.widgets.icons import give_icon
 from app.widgets.label import Label
 from app.widgets.layout import STRETCH, column, row
+from app.widgets.rows import RowsView
 from app.widgets.theme import LARGE, MEDIUM, mono_font, set_role
 from core.config.server import ServerConfig
 from core.events.serving import ServerStarted
@@ -262,22 +260,12 @@ def _token_edit() -> QLineEdit:
     return edit
 
 
-def _request_view(table: RequestTable) -> QTableView:
-    view = QTableView(objectName="requestView", showGrid=False, alternatingRowColors=True)
-    view.setModel(table)
-    view.setAccessibleName("Requests")
+def _request_view(table: RequestTable) -> RowsView:
+    view = RowsView(table, "requestView", "Requests")
     view.setToolTip("Running requests, and the last fifty that ended")
-    view.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-    view.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
-    view.setTabKeyNavigation(False)
-    view.setWordWrap(False)
+    view.setAlternatingRowColors(True)
     view.setTextElideMode(Qt.TextElideMode.ElideRight)
-    view.verticalHeader().hide()
-    header = view.horizontalHeader()
-    header.setHighlightSections(False)
-    for place, width in enumerate(COLUMNS_PX):
-        view.setColumnWidth(place, width)
-    header.setSectionResizeMode(PROMPT, QHeaderView.ResizeMode.Stretch)
+    view.set_widths(COLUMNS_PX, PROMPT)
     return view
 
 

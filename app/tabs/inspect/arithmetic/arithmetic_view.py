@@ -65,10 +65,6 @@ class ArithmeticView(InspectView):
         if not self.cases.currentData():
             self._show()
 
-    def show_case(self, name: str) -> None:
-        """Show a worked example; "" for the phrase."""
-        self.cases.setCurrentIndex(self.cases.findData(name))
-
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
         if event.type() == QEvent.Type.PaletteChange and self._browser_made:

@@ -10,7 +10,7 @@ from app.widgets.theme import DARK, Colours, colours
 from core.inspection.diagram import OPERATIONS, Arrow, Box, Diagram
 from core.inspection.diagram_colours import COLOURS, Colour
 
-TITLE_PX, SYMBOL_PX, TEXT_PX, LABEL_PX, SIGN_PX = 12.5, 10.5, 10.5, 10.0, 17.0
+TITLE_PX, TEXT_PX, LABEL_PX, SIGN_PX = 12.5, 10.5, 10.0, 17.0
 LINE_PX = 13.0
 RADIUS = {"box": 8.0, "small": 4.0, "node": 13.0, "panel": 12.0}
 HEAD_LENGTH, HEAD_WIDTH = 8.0, 6.5

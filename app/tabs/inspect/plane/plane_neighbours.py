@@ -4,15 +4,15 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from PySide6.QtCore import QModelIndex, QObject, Qt, Signal, Slot
-from PySide6.QtGui import QColor, QGuiApplication, QKeyEvent
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QWidget
+from PySide6.QtGui import QColor, QGuiApplication
+from PySide6.QtWidgets import QWidget
 
 from app.tabs.inspect.plane.plane_canvas import facts
 from app.widgets.controls.elided_label import ElidedLabel
 from app.widgets.controls.small import named_button
 from app.widgets.label import Label
 from app.widgets.layout import column
-from app.widgets.rows import Column, Rows
+from app.widgets.rows import Column, Rows, RowsView
 from app.widgets.theme import colours, mono_font, set_role
 from app.widgets.token_text import visible
 from core.inspection.plane import EmbeddingPlane, Neighbours, Projection, TokenDistance
@@ -93,10 +93,10 @@ class NeighbourPanel(QWidget):
         self.facts = Label(wordWrap=True, role="muted")
         self.measured = Label(objectName="planeDistance", wordWrap=True, role="muted")
         self.table = NeighbourTable(self)
-        self.view = _NeighbourView(objectName="neighbourView")
-        self.view.setModel(self.table)
+        self.view = RowsView(self.table, "neighbourView", "Nearest neighbours")
+        self.view.verticalHeader().setDefaultSectionSize(ROW_HEIGHT_PX)
+        self.view.set_widths((0, NUMBER_WIDTH_PX, NUMBER_WIDTH_PX), 0)
         self.view.chosen.connect(self._choose)
-        self._arrange_view()
         self.copy_button = named_button(
             "Copy &neighbours", "copyNeighboursButton", "copy", "Copy this list as text"
         )
@@ -140,20 +140,6 @@ class NeighbourPanel(QWidget):
             f"distance {measured.euclidean:.4g} in all dimensions{plane}"
         )
 
-    def _arrange_view(self) -> None:
-        self.view.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-        self.view.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
-        self.view.setShowGrid(False)
-        self.view.setWordWrap(False)
-        self.view.setTabKeyNavigation(False)  # Tab leaves the table; the arrow keys move in it
-        self.view.verticalHeader().hide()
-        self.view.verticalHeader().setDefaultSectionSize(ROW_HEIGHT_PX)
-        header = self.view.horizontalHeader()
-        header.setHighlightSections(False)
-        header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
-        for number in (1, 2):
-            self.view.setColumnWidth(number, NUMBER_WIDTH_PX)
-
     @Slot(QModelIndex)
     def _choose(self, index: QModelIndex) -> None:
         self.chosen.emit(self.table.row(index.row()).id)
@@ -163,22 +149,6 @@ class NeighbourPanel(QWidget):
         if self._plane is not None and self._token_id >= 0:
             text = neighbours_table(self._plane, self._token_id, NEIGHBOURS).as_text()
             QGuiApplication.clipboard().setText(text)
-
-
-class _NeighbourView(QTableView):
-    """A row is chosen by a click or by Enter, on every platform."""
-
-    chosen = Signal(QModelIndex)
-
-    def __init__(self, parent: QWidget | None = None, **properties: Any) -> None:
-        super().__init__(parent, **properties)
-        self.clicked.connect(self.chosen)
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and self.currentIndex().isValid():
-            self.chosen.emit(self.currentIndex())
-        else:
-            super().keyPressEvent(event)
 
 
 def _rows(plane: EmbeddingPlane, projection: Projection, near: Neighbours) -> Sequence[Neighbour]:

@@ -1,12 +1,10 @@
 """What the model continues at each evaluation: a prompt a line, which can be changed before and during a run."""
 
 from PySide6.QtCore import QSize, Signal, Slot
-from PySide6.QtWidgets import QDialog, QDialogButtonBox, QSizePolicy, QWidget
+from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from app.widgets.controls.editors import LinesEdit, editor_for
-from app.widgets.label import Label
-from app.widgets.layout import column
-from app.widgets.theme import MEDIUM
+from app.widgets.text_dialog import TextDialog
 from core.config.setting import describe
 from core.config.training import TrainingConfig
 
@@ -21,7 +19,7 @@ WHERE = {  # whether a run trains: when it holds
 }
 
 
-class PromptsDialog(QDialog):
+class PromptsDialog(TextDialog):
     """Asks for prompts.
 
     Signals:
@@ -32,30 +30,20 @@ class PromptsDialog(QDialog):
 
     def __init__(self, prompts: tuple[str, ...], training: bool, parent: QWidget | None = None) -> None:
         """`training`: They are those of a run that trains."""
-        super().__init__(parent)
-        self.setObjectName("promptsDialog")
-        self.setWindowTitle("Sample prompts")
         setting = next(each for each in describe(TrainingConfig) if each.name == "sample_prompts")
         editor = editor_for(setting)
         assert isinstance(editor, LinesEdit)
-        self.edit = editor
-        self.edit.setObjectName("promptsEdit")
-        self.edit.setAccessibleName(setting.title)
-        self.edit.setToolTip(setting.help)
-        self.edit.show_value(prompts)
-        self.edit.setMaximumHeight(HIGHEST_PX)  # in a form it has three lines
-        self.edit.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
-        explained = Label(f"{EXPLAINED} {WHERE[training]}", wordWrap=True, role="muted")
-        self.buttons = QDialogButtonBox(
-            QDialogButtonBox.StandardButton.Ok | QDialogButtonBox.StandardButton.Cancel
-        )
-        self.buttons.accepted.connect(self.accept)
-        self.buttons.rejected.connect(self.reject)
+        editor.setObjectName("promptsEdit")
+        editor.setAccessibleName(setting.title)
+        editor.setToolTip(setting.help)
+        editor.show_value(prompts)
+        editor.setMaximumHeight(HIGHEST_PX)  # in a form it has three lines
+        editor.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
+        super().__init__("Sample prompts", f"{EXPLAINED} {WHERE[training]}", editor, FIRST_SIZE_PX, parent)
+        self.setObjectName("promptsDialog")
+        self._prompts = editor
         self.accepted.connect(self._pass_on)
-        self.finished.connect(self.deleteLater)
-        column(explained, (self.edit, 1), self.buttons, of=self, margins=MEDIUM)
-        self.resize(FIRST_SIZE_PX)
 
     @Slot()
     def _pass_on(self) -> None:
-        self.chosen.emit(self.edit.read())
+        self.chosen.emit(self._prompts.read())

@@ -3,15 +3,14 @@
 from PySide6.QtCore import Qt, Slot
 from PySide6.QtWidgets import (
     QAbstractItemView,
-    QHeaderView,
     QLineEdit,
-    QTableView,
     QWidget,
 )
 
 from app.tabs.train.tokenizer.vocabulary_table import ID, TOKEN, VocabularyTable
 from app.widgets.label import Label
 from app.widgets.layout import column, row
+from app.widgets.rows import RowsView
 from app.widgets.theme import MEDIUM
 from core.tasks.models.examine_tokenizer import TokenizerCard
 from core.wording import counted, number
@@ -27,8 +26,7 @@ class VocabularyPanel(QWidget):
         super().__init__(parent)
         self._total = 0
         self.table = VocabularyTable(self)
-        self.view = QTableView(objectName="vocabularyView", accessibleName="Vocabulary")
-        self.view.setModel(self.table)
+        self.view = RowsView(self.table, "vocabularyView", "Vocabulary")
         self.filter = QLineEdit(objectName="vocabularyFilter", clearButtonEnabled=True)
         self.filter.setAccessibleName("Find tokens")
         self.filter.setPlaceholderText("Find a token or an id")
@@ -51,20 +49,10 @@ class VocabularyPanel(QWidget):
             self.view.scrollTo(self.table.index(row, ID), QAbstractItemView.ScrollHint.PositionAtCenter)
 
     def _arrange_view(self) -> None:
-        self.view.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-        self.view.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
         self.view.setAlternatingRowColors(True)
-        self.view.setShowGrid(False)
-        self.view.setWordWrap(False)
-        self.view.setTabKeyNavigation(False)  # Tab leaves the table; the arrow keys move in it
-        self.view.verticalHeader().hide()
         self.view.verticalHeader().setDefaultSectionSize(ROW_HEIGHT_PX)
-        header = self.view.horizontalHeader()
-        header.setHighlightSections(False)
-        header.setSortIndicator(ID, Qt.SortOrder.AscendingOrder)
-        for place, width in enumerate(WIDTHS_PX):
-            self.view.setColumnWidth(place, width)
-        header.setSectionResizeMode(TOKEN, QHeaderView.ResizeMode.Stretch)
+        self.view.horizontalHeader().setSortIndicator(ID, Qt.SortOrder.AscendingOrder)
+        self.view.set_widths(WIDTHS_PX, TOKEN)
         self.view.setSortingEnabled(True)
 
     def _lay_out(self) -> None:

@@ -312,7 +312,7 @@ def test_the_panel_is_away_until_it_is_opened_and_stays_as_it_was_left(tab, cont
     tab.sampling.more.button.click()
     tab.panel_button.click()
     controller.restore(kept)
-    assert tab.panel.has_in_front(tab.next_token) and tab.sampling.more.is_open
+    assert tab.next_token.isVisible() and tab.sampling.more.is_open
 
     controller.restore({"page": "of another program"})
     assert not tab.panel.isVisible()

@@ -49,9 +49,9 @@ def shown_text(controller):
 
 
 def test_without_a_run_the_tab_leads_to_training(tab, qtbot):
-    assert tab.pages.currentWidget() is tab.no_runs
+    assert tab.pages.currentWidget() is tab.pages.no_runs
     with qtbot.waitSignal(tab.train_requested):
-        qtbot.mouseClick(tab.train_button, Qt.MouseButton.LeftButton)
+        qtbot.mouseClick(tab.pages.train_button, Qt.MouseButton.LeftButton)
 
 
 def test_a_typed_phrase_is_computed_and_shown(qtbot, controller):

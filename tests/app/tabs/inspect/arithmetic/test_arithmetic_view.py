@@ -82,7 +82,7 @@ def test_worked_examples_are_offered_with_where_they_stand(view):
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_each_worked_example_can_be_read(view, case):
-    view.show_case(case.name)
+    view.cases.setCurrentIndex(view.cases.findData(case.name))
     text = view.browser.toPlainText().replace("\xa0", " ")
     assert text.startswith(f"Document {case.document}.")
     assert case.arithmetic().steps[-1].title in text
@@ -90,16 +90,16 @@ def test_each_worked_example_can_be_read(view, case):
 
 
 def test_a_worked_example_stays_while_a_phrase_is_typed(view):
-    view.show_case("perplexity")
+    view.cases.setCurrentIndex(view.cases.findData("perplexity"))
     view.show_inspected(made("the goat"), Selection())
     assert "7.3890560989" in view.browser.toPlainText()
-    view.show_case("")
+    view.cases.setCurrentIndex(view.cases.findData(""))
     assert "Position 1" in view.browser.toPlainText()
     assert view.shown_kind() is VIEWS["arithmetic"]
 
 
 def test_what_is_saved_is_what_is_shown(view):
-    view.show_case("gelu")
+    view.cases.setCurrentIndex(view.cases.findData("gelu"))
     table = view.shown_kind().table(made(), Selection())
     assert any("0.010675920615" in str(row) for row in table.rows)
 
