@@ -27,7 +27,15 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from core.bench.damage import copy_for_a_look, damage_file
-from core.bench.tried_commands import COMMANDS, NEW, STORY, TALK, Answer, Command, make_finished_workspace
+from core.bench.tried_commands import (
+    COMMANDS,
+    NEW,
+    STORY,
+    TALK,
+    Command,
+    CommandAnswer,
+    make_finished_workspace,
+)
 from core.control import Returning, StopToken
 from core.errors.base import UserFacingError
 from core.errors.bench import FuzzFailedError
@@ -49,7 +57,7 @@ RIGHT = (EQUAL, SENTENCE, NOTICED, MAY_DIFFER)
 class CommandOutcome(NamedTuple):
     """What a command came to: an answer with notices, or a sentence, or, in `defect`, something else."""
 
-    answer: Answer = None
+    answer: CommandAnswer = None
     notices: frozenset[str] = frozenset()
     sentence: str = ""
     defect: str = ""
@@ -214,7 +222,7 @@ def _listed(file: str, expected: dict[str, Any], rows: dict[str, Any]) -> bool:
     return run in rows and {name: row for name, row in rows.items() if name != run} == others
 
 
-def _difference(expected: Answer, answer: Answer) -> str:
+def _difference(expected: CommandAnswer, answer: CommandAnswer) -> str:
     if isinstance(expected, list) and isinstance(answer, list):
         pairs = zip(expected, answer, strict=False)
         first = next((pair for pair in pairs if pair[0] != pair[1]), (len(expected), len(answer)))

@@ -28,7 +28,7 @@ from core.trainer.choose_compute import choices_for, described
 from core.trainer.prefetched_batches import PrefetchedBatches
 from core.training.compute import ComputePlan, cpu_threads, make_train_state, measured_plan, steps_on
 from core.training.core_sharing import sharing_cores
-from core.training.loop import Plan, Progress, train
+from core.training.loop import Plan, TrainingProgress, train
 from core.training.precision import allow_tensor_float32, choose_device
 
 MEBIBYTE = 2**20
@@ -90,7 +90,7 @@ class OurSteps(Steps):
         model = Transformer(config, vocab_size).to(device)
         self._tokens = TokenFile(tokens, "uint16")
         self._windows = Windows(config.context_length, 0, batch_size)
-        self._progress, self._steps = Progress(), steps
+        self._progress, self._steps = TrainingProgress(), steps
         self._plan = self._chosen(model)
         self._train_state = make_train_state(model, self.config, self._plan)
         super().__init__(self._train_state.compute_model, self._train_state.optimizer, device)

@@ -4,7 +4,6 @@ import multiprocessing
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib import import_module
 from importlib.util import find_spec
 from multiprocessing.connection import Connection
 from multiprocessing.synchronize import Event as Flag
@@ -12,6 +11,7 @@ from typing import Any
 
 from core.bench.rounds import Subject
 from core.errors.bench import MissingPeerError, SubjectEndedError
+from core.system.by_name import named
 from core.system.memory import peak_rss_mib
 from core.system.process import (
     SPINS_BEFORE_SLEEP,
@@ -154,8 +154,7 @@ def _without_our_environment() -> Iterator[None]:
 
 def made(name: str, *arguments: Any) -> Any:
     """The subject of that name, as `plain_process` has it, in this process."""
-    file, _, kind = name.partition(":")
-    return getattr(import_module(f"core.bench.{file}"), kind)(*arguments)
+    return named("core.bench", name)(*arguments)
 
 
 def _serve(pipe: Connection, name: str, arguments: tuple[Any, ...], is_ours: bool) -> None:

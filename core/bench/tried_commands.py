@@ -82,8 +82,8 @@ TALKED = [
 ]
 GREEDY = SamplingConfig(temperature=0, max_new_tokens=12, seed=1)
 
-Answer: TypeAlias = Any  # what a command comes to, to be compared
-Command: TypeAlias = Callable[[Workspace, StopToken], Task[Answer]]
+CommandAnswer: TypeAlias = Any  # what a command comes to, to be compared
+Command: TypeAlias = Callable[[Workspace, StopToken], Task[CommandAnswer]]
 
 
 def make_finished_workspace(root: Path) -> Workspace:
@@ -117,7 +117,7 @@ def _train(workspace: Workspace, name: str) -> None:
 
 
 @at_once
-def list_runs(workspace: Workspace, stop: StopToken) -> Answer:
+def list_runs(workspace: Workspace, stop: StopToken) -> CommandAnswer:
     """Each run by its name, in what does not depend on the time."""
     del stop
     rows = {run.name: asdict(run) for run in Catalog(workspace).runs()}
@@ -127,7 +127,7 @@ def list_runs(workspace: Workspace, stop: StopToken) -> Answer:
 
 
 @at_once
-def list_events(workspace: Workspace, stop: StopToken) -> Answer:
+def list_events(workspace: Workspace, stop: StopToken) -> CommandAnswer:
     """The journal of each run, as the window's curves are read from it."""
     del stop
     catalog = Catalog(workspace)
@@ -135,20 +135,20 @@ def list_events(workspace: Workspace, stop: StopToken) -> Answer:
 
 
 @at_once
-def list_documents(workspace: Workspace, stop: StopToken) -> Answer:
+def list_documents(workspace: Workspace, stop: StopToken) -> CommandAnswer:
     del stop
     with Library(workspace.library) as library:
         return library.rows()
 
 
 @at_once
-def search_library(workspace: Workspace, stop: StopToken) -> Answer:
+def search_library(workspace: Workspace, stop: StopToken) -> CommandAnswer:
     del stop
     with Library(workspace.library) as library:
         return library.search("sleeps")
 
 
-def show_conversations(workspace: Workspace, stop: StopToken) -> Task[Answer]:
+def show_conversations(workspace: Workspace, stop: StopToken) -> Task[CommandAnswer]:
     """Each conversation as it is, and where something was said."""
     found = yield from list_conversations(workspace, "", stop)
     hits = yield from list_conversations(workspace, "barn", stop)
@@ -162,7 +162,7 @@ def show_conversations(workspace: Workspace, stop: StopToken) -> Task[Answer]:
 def generate(name: str, checkpoint: str) -> Command:
     """Greedy tokens and their probabilities, answering or continuing as the run was taught."""
 
-    def command(workspace: Workspace, stop: StopToken) -> Task[Answer]:
+    def command(workspace: Workspace, stop: StopToken) -> Task[CommandAnswer]:
         model = yield from open_model(workspace, name, checkpoint, stop)
         question = "where does the cat sleep?"
         if model.has_conversations:
@@ -182,20 +182,20 @@ def generate(name: str, checkpoint: str) -> Command:
 def resume(name: str) -> Command:
     """Two more steps of a run."""
 
-    def command(workspace: Workspace, stop: StopToken) -> Task[Answer]:
+    def command(workspace: Workspace, stop: StopToken) -> Task[CommandAnswer]:
         changes = {"training.max_steps": STEPS + 2}
         return (yield from _losses(resume_run(workspace, name, changes, stop)))
 
     return command
 
 
-def train_new(workspace: Workspace, stop: StopToken) -> Task[Answer]:
+def train_new(workspace: Workspace, stop: StopToken) -> Task[CommandAnswer]:
     """Two steps of a run on the library as it is."""
     config = CONFIG.model_copy(update={"training": CONFIG.training.model_copy(update={"max_steps": 2})})
     return (yield from _losses(train_model(workspace, NEW, config, stop)))
 
 
-def _losses(stream: Task[object]) -> Task[Answer]:
+def _losses(stream: Task[object]) -> Task[CommandAnswer]:
     losses = []
     for event in stream:
         yield event

@@ -36,7 +36,7 @@ from core.commands import (
 )
 from core.commands.arguments import home_path
 from core.commands.password import refuse_typed_password
-from core.commands.place import Place, perform, print_rows
+from core.commands.place import CommandPlace, perform, print_rows
 from core.config.setting import Setting, describe
 from core.config.toml import setting_groups
 from core.errors.base import UserFacingError
@@ -179,7 +179,7 @@ def place(
     """Choose where to work; without a command, open the window there."""
     root = workspace or Path(platformdirs.user_data_dir(APPLICATION, False))
     open_window: Callable[[Workspace, bool], int] = context.obj
-    here = context.obj = Place(Workspace(absolute_path(root)), json)
+    here = context.obj = CommandPlace(Workspace(absolute_path(root)), json)
     return open_window(here.workspace, workspace is not None) if context.invoked_subcommand is None else 0
 
 

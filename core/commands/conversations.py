@@ -11,7 +11,7 @@ import typer
 from core.commands.arguments import named_path, unicode_text
 from core.commands.place import perform, print_rows, print_sentence
 from core.conversations.exchange import export_markdown
-from core.conversations.finding import Summary
+from core.conversations.finding import ConversationSummary
 from core.conversations.store import KEPT_DAYS
 from core.disk.files import checked_suffix
 from core.tasks.chat.conversations import (
@@ -177,7 +177,9 @@ def _change(context: typer.Context, change: OpenStream[str]) -> int:
     return code
 
 
-def _listed(context: typer.Context, query: str = "", *, deleted: bool = False) -> tuple[list[Summary], int]:
+def _listed(
+    context: typer.Context, query: str = "", *, deleted: bool = False
+) -> tuple[list[ConversationSummary], int]:
     workspace = context.obj.workspace
     return perform(context, partial(list_conversations, workspace, query, deleted=deleted), writes=False)
 
@@ -187,7 +189,7 @@ def _find(context: typer.Context, prefix: str, *, deleted: bool = False) -> str:
     return perform(context, partial(find_conversation, workspace, prefix, deleted=deleted), writes=False)[0]
 
 
-def _print(context: typer.Context, found: Sequence[Summary], columns: Sequence[str]) -> None:
+def _print(context: typer.Context, found: Sequence[ConversationSummary], columns: Sequence[str]) -> None:
     rows = [asdict(one) | {"changed": one.updated_at} for one in found]
     if not context.obj.as_json:
         rows = [row | {"id": row["id"][:SHORT_ID], "pinned": "yes" if row["pinned"] else ""} for row in rows]

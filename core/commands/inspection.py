@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from core.commands.arguments import named, named_path, unicode_text
-from core.commands.place import Place, perform, print_rows
+from core.commands.place import CommandPlace, perform, print_rows
 from core.inspection.change_names import parse_changes
 from core.inspection.changes import PART_TITLES, Changes, Part, sub_layers
 from core.inspection.inspected import Inspected
@@ -105,7 +105,7 @@ def inspect(
     """Look inside a run's model: what it computes for a phrase."""
     if out is not None:
         check_format(VARIANTS[view], out)  # before a model is opened for nothing
-    here: Place = context.obj
+    here: CommandPlace = context.obj
     phrase = InspectRequest(text, roles, changes=parse_changes(off))
     request = ViewRequest(view, phrase, source, _source_part(source_part))
     shown, code = perform(

@@ -14,7 +14,7 @@ from core.terminal.screen import OpenStream, Result, follow, print_record, print
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class CommandPlace:
     """Where a command works, and how it speaks."""
 
     workspace: Workspace
@@ -32,7 +32,7 @@ def perform(
     Raises:
         typer.Exit: It was stopped in the middle of something of which a part is of no use.
     """
-    here: Place = context.obj
+    here: CommandPlace = context.obj
     if writes:
         here.workspace.prepare()
     else:

@@ -19,7 +19,7 @@ _HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 SettingKind = Literal["whole", "real", "switch", "choice", "text", "folder", "list"]
 
 
-class TypedText(str):
+class TypedValue(str):
     """Text as somebody typed it, in which a number is still to be found. Any other text is no number."""
 
     __slots__ = ()
@@ -118,7 +118,7 @@ def _numbers(model: type[Config]) -> dict[str, type[int] | type[float]]:
 
 
 def _is_no_number(value: Any) -> bool:
-    return isinstance(value, bool) or (isinstance(value, str) and not isinstance(value, TypedText))
+    return isinstance(value, bool) or (isinstance(value, str) and not isinstance(value, TypedValue))
 
 
 def _describe_field(name: str, field: FieldInfo) -> Setting:

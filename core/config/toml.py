@@ -15,7 +15,7 @@ from core.config.model import d_ff_beside
 from core.config.presets import DEFAULT_PRESET, preset_run
 from core.config.renamed import with_later_settings, with_new_name, with_new_settings
 from core.config.run import RunConfig
-from core.config.setting import Config, TypedText, describe
+from core.config.setting import Config, TypedValue, describe
 from core.errors.base import BadConfigFileError, BadSettingError, UnknownSettingError
 
 NESTED = "its brackets are nested too deep"
@@ -164,7 +164,7 @@ def _parse_value(name: str, text: str) -> Any:
     try:
         value = json.loads(text)
     except ValueError:  # no JSON, or a number of more digits than Python reads
-        return TypedText(text)
+        return TypedValue(text)
     except RecursionError as cause:
         raise BadSettingError(name, f"cannot be read: {NESTED}") from cause
     types = AS_TYPED | dict.fromkeys(_folder_names(), (str,))  # a folder or a tag may be called 2024, or true

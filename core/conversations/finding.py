@@ -25,7 +25,7 @@ LONGEST_SEARCHED = 100_000  # characters of a message, looked through for an exc
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class ConversationSummary:
     """A line of the list. `excerpt` is where something searched for was said, and `spans` what to mark in it."""
 
     id: str
@@ -39,7 +39,7 @@ class Summary:
     spans: tuple[Span, ...] = ()
 
 
-def list_summaries(database: Database, search: str, deleted: bool) -> list[Summary]:
+def list_summaries(database: Database, search: str, deleted: bool) -> list[ConversationSummary]:
     rows = database.query(
         "SELECT number, id, kind, title, opening, pinned, run, updated_at,"
         " (SELECT count(*) FROM messages WHERE conversation = conversations.number)"
@@ -56,9 +56,9 @@ def list_summaries(database: Database, search: str, deleted: bool) -> list[Summa
     return [_summary(row, *excerpts.get(row[0], ())) for row in found]
 
 
-def _summary(row: tuple[Any, ...], excerpt: str = "", spans: tuple[Span, ...] = ()) -> Summary:
+def _summary(row: tuple[Any, ...], excerpt: str = "", spans: tuple[Span, ...] = ()) -> ConversationSummary:
     _, id_, kind, title, opening, pinned, run, updated_at, messages = row
-    return Summary(
+    return ConversationSummary(
         id=str(id_),
         kind=kind if kind in get_args(ConversationKind) else "chat",
         title=str(title or opening or UNTITLED),

@@ -17,7 +17,7 @@ from core.conversations.rows import (
     read_message,
 )
 from core.conversations.store import ConversationStore
-from core.disk.files import DRAFT, raising_disk_errors, rename
+from core.disk.files import DRAFT, Identity, identity_of, raising_disk_errors, rename
 from core.wording import counted, noun_for
 
 LOCK_SECONDS = 30.0
@@ -26,19 +26,8 @@ CONVERSATION_TABLE, MESSAGE_TABLE = CONVERSATION_COLUMNS.count(",") + 4, MESSAGE
 REPLACEMENT = ".replacement"  # ends the name of the new database until the damaged one has made room for it
 BESIDE = ("-wal", "-shm")  # what SQLite keeps in files beside the database
 
-Identity = tuple[int, int] | None
 
-
-def file_identity(path: Path) -> Identity:
-    """What tells a file from another that took its name since; None where there is none."""
-    try:
-        status = path.stat()
-    except OSError:
-        return None
-    return status.st_dev, status.st_ino
-
-
-def set_aside(path: Path, damaged: Identity) -> str:
+def set_aside(path: Path, damaged: Identity | None) -> str:
     """Give a damaged database another name, and put a new one in its place with what could be read.
 
     Args:
@@ -53,7 +42,7 @@ def set_aside(path: Path, damaged: Identity) -> str:
     with _locked(path):
         if unfinished := _finish(path):
             return unfinished
-        if file_identity(path) != damaged:
+        if identity_of(path) != damaged:
             return ""
         draft, place = path.with_name(f".{path.name}{DRAFT}"), _free_name(path)
         _remove(draft)  # of a process that was killed

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from core.conversations.finding import Summary, list_summaries
+from core.conversations.finding import ConversationSummary, list_summaries
 from core.conversations.message import Conversation, Message, new_id
 from core.conversations.rows import (
     CONVERSATION_COLUMNS,
@@ -69,7 +69,7 @@ class ConversationStore(DatabaseFile):
 
     # Reading
 
-    def summaries(self, search: str = "", deleted: bool = False) -> list[Summary]:
+    def summaries(self, search: str = "", deleted: bool = False) -> list[ConversationSummary]:
         """The conversations, pinned ones first, then the one that was last talked in.
 
         Args:

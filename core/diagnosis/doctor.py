@@ -7,8 +7,8 @@ from core.config.doctor import NOT_FINITE, DoctorConfig
 from core.config.remark_actions import BACK_TO_BEST
 from core.diagnosis.course import BLOCK, Course
 from core.diagnosis.findings import (
+    CurveFinding,
     Figure,
-    Finding,
     explosion,
     little_data,
     overfitting,
@@ -24,7 +24,7 @@ from core.runs.history import RunHistory
 
 SLOW_INTERVAL = 10 * BLOCK  # steps between two looks at what shows over hundreds of them
 
-Rule = Callable[[Course, DoctorConfig], Finding | None]
+Rule = Callable[[Course, DoctorConfig], CurveFinding | None]
 
 AFTER_A_BLOCK: tuple[Rule, ...] = (explosion, spike)
 AFTER_MANY: tuple[Rule, ...] = (rate_too_large, rate_too_small, plateau)
@@ -37,7 +37,7 @@ class Doctor:
     def __init__(self, config: DoctorConfig) -> None:
         self._config = config
         self._course = Course()
-        self._standing: dict[str, Finding] = {}  # said, and not passed yet, by kind
+        self._standing: dict[str, CurveFinding] = {}  # said, and not passed yet, by kind
 
     def take(self, event: Event) -> list[RemarkMade]:
         """What is to be said after an event; mostly nothing."""

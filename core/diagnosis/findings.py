@@ -35,7 +35,7 @@ FEWEST_STEPS = RECENT * BLOCK  # after the best evaluation, before a rise says a
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class CurveFinding:
     """A remark without its step. `figure` is what must fall below `passes_below` until the same may be said again.
 
     It is the mean training loss of the last block, the recent training loss, or the last validation loss.
@@ -49,7 +49,7 @@ class Finding:
     passes_below: float
 
 
-def spike(course: Course, config: DoctorConfig) -> Finding | None:
+def spike(course: Course, config: DoctorConfig) -> CurveFinding | None:
     """The loss of the last block lies far above that of those before."""
     if len(course.losses) <= RECENT:
         return None
@@ -61,7 +61,7 @@ def spike(course: Course, config: DoctorConfig) -> Finding | None:
     deviation = math.sqrt(mean(course.variances[-RECENT - 1 : -1]) + spread)
     if now - before < config.spike_deviations * deviation:
         return None
-    return Finding(
+    return CurveFinding(
         SPIKE,
         f"The training loss jumped from {before:.2f} to {course.peak:.2f} nats/token at step {course.peak_step:,}.",
         "If it stays high, go back to the best checkpoint with half the learning rate.",
@@ -71,11 +71,11 @@ def spike(course: Course, config: DoctorConfig) -> Finding | None:
     )
 
 
-def explosion(course: Course, config: DoctorConfig) -> Finding | None:
+def explosion(course: Course, config: DoctorConfig) -> CurveFinding | None:
     """In the first steps, of which there are too few to know a spike by, the loss lies far above that of the untrained model."""
     if len(course.losses) > RECENT or course.losses[-1] - _untrained_loss(course) < config.spike_rise:
         return None
-    return Finding(
+    return CurveFinding(
         RATE_TOO_LARGE,
         f"After {counted(course.step, 'step')} the training loss is {course.losses[-1]:.2f} nats/token, far above the "
         f"{_untrained_loss(course):.2f} that it began at. The learning rate is probably too large.",
@@ -86,10 +86,10 @@ def explosion(course: Course, config: DoctorConfig) -> Finding | None:
     )
 
 
-def rate_too_large(course: Course, config: DoctorConfig) -> Finding | None:
+def rate_too_large(course: Course, config: DoctorConfig) -> CurveFinding | None:
     """The loss lies, and stays, above where it was; or it never came below that of guessing."""
     if _learned_nothing(course, config) and course.recent > EXPLODED * _untrained_loss(course):
-        return Finding(
+        return CurveFinding(
             RATE_TOO_LARGE,
             f"After {counted(course.step, 'step')} the training loss is {course.recent:.2f} nats/token; "
             f"it began at {_untrained_loss(course):.2f}. The learning rate is probably too large.",
@@ -102,7 +102,7 @@ def rate_too_large(course: Course, config: DoctorConfig) -> Finding | None:
     noise = MOST_NOISE * course.deviation / math.sqrt(LEVEL * BLOCK)
     if not rise >= max(config.rate_too_large_rise, noise):
         return None
-    return Finding(
+    return CurveFinding(
         RATE_TOO_LARGE,
         f"The training loss has risen from {course.lowest:.2f} at step {course.lowest_step:,} to {course.recent:.2f} nats/token. "
         "The learning rate is probably too large.",
@@ -113,11 +113,11 @@ def rate_too_large(course: Course, config: DoctorConfig) -> Finding | None:
     )
 
 
-def rate_too_small(course: Course, config: DoctorConfig) -> Finding | None:
+def rate_too_small(course: Course, config: DoctorConfig) -> CurveFinding | None:
     """Long after the warm-up the loss is about what it was before training."""
     if not _learned_nothing(course, config) or course.recent > EXPLODED * _untrained_loss(course):
         return None
-    return Finding(
+    return CurveFinding(
         RATE_TOO_SMALL,
         f"After {counted(course.step, 'step')} the training loss is still {course.recent:.2f} nats/token; "
         f"without training it was {_untrained_loss(course):.2f}. The learning rate is probably too small.",
@@ -128,7 +128,7 @@ def rate_too_small(course: Course, config: DoctorConfig) -> Finding | None:
     )
 
 
-def plateau(course: Course, config: DoctorConfig) -> Finding | None:
+def plateau(course: Course, config: DoctorConfig) -> CurveFinding | None:
     """Neither the training loss nor the validation loss has fallen over a good part of the run, and much of it is left."""
     window = max(config.plateau_steps, math.ceil(config.plateau_share * course.step))
     begin = course.step - window
@@ -151,7 +151,7 @@ def plateau(course: Course, config: DoctorConfig) -> Finding | None:
     still_high = course.learning_rates[-1] >= course.highest_rate / 2
     beside = f", validation {min(before):.3f} to {min(inside):.3f}" if measured else ""
     now = float(losses.mean())
-    return Finding(
+    return CurveFinding(
         PLATEAU,
         f"The loss has not fallen over the last {counted(window, 'step')}: training {now + fall / 2:.3f} to {now - fall / 2:.3f}{beside} nats/token.",
         "Halve the learning rate from here." if still_high else "Stop and keep the best checkpoint.",
@@ -161,7 +161,7 @@ def plateau(course: Course, config: DoctorConfig) -> Finding | None:
     )
 
 
-def overfitting(course: Course, config: DoctorConfig) -> Finding | None:
+def overfitting(course: Course, config: DoctorConfig) -> CurveFinding | None:
     """The validation loss rises while the training loss falls."""
     evaluations = course.trained_evaluations
     if not evaluations:
@@ -177,7 +177,7 @@ def overfitting(course: Course, config: DoctorConfig) -> Finding | None:
     if fall < max(config.plateau_fall, 2 * error):
         return None
     middle = float(losses.mean())
-    return Finding(
+    return CurveFinding(
         OVERFITTING,
         f"The validation loss rose from {best.loss:.3f} at step {best.step:,} to {last.loss:.3f} nats/token, while training fell "
         f"from {middle + fall / 2:.3f} to {middle - fall / 2:.3f}: the model memorizes its text.",
@@ -188,7 +188,7 @@ def overfitting(course: Course, config: DoctorConfig) -> Finding | None:
     )
 
 
-def little_data(course: Course, config: DoctorConfig) -> Finding | None:
+def little_data(course: Course, config: DoctorConfig) -> CurveFinding | None:
     """The text was read several times over, and the model knows it far better than other text."""
     evaluations = course.trained_evaluations
     if not evaluations or course.epoch < config.little_data_epochs:
@@ -196,7 +196,7 @@ def little_data(course: Course, config: DoctorConfig) -> Finding | None:
     last = evaluations[-1]
     if not last.loss - course.recent >= config.little_data_gap:  # NaN before the first block
         return None
-    return Finding(
+    return CurveFinding(
         LITTLE_DATA,
         f"The text was read {course.epoch:.1f} times, and the validation loss, {last.loss:.2f}, is far above the training loss, "
         f"{course.recent:.2f} nats/token: there is too little text.",

@@ -10,6 +10,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
+from core.disk.files import Identity, identity_of
 from core.errors.base import UserFacingError
 from core.errors.system import (
     DiskFullError,
@@ -78,7 +79,7 @@ class Database:
         text_factory: Callable[[bytes], Any] = str,
     ) -> None:
         self._path, self._failures, self._text_factory = path, failures, text_factory
-        self._identity: tuple[int, int] | None = None  # of the open file: its device, and its number there
+        self._identity: Identity | None = None  # of the open file
         self._connection: sqlite3.Connection
         try:
             place = IN_MEMORY if for_reading and not self._exists() else str(path)
@@ -158,7 +159,7 @@ class Database:
         try:
             prepare()
             if place != IN_MEMORY:
-                self._identity = self._find_identity()
+                self._identity = identity_of(self._path)
                 if self._identity is None:
                     raise WorkspaceGoneError(self.folder)
         except BaseException:
@@ -239,14 +240,7 @@ class Database:
         return int(self.query("PRAGMA user_version")[0][0])
 
     def _has_moved(self) -> bool:
-        return self._identity is not None and self._find_identity() != self._identity
-
-    def _find_identity(self) -> tuple[int, int] | None:
-        try:
-            status = self._path.stat()
-        except OSError:
-            return None
-        return status.st_dev, status.st_ino
+        return self._identity is not None and identity_of(self._path) != self._identity
 
     @contextmanager
     def _sentences(self) -> Iterator[None]:

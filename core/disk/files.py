@@ -13,6 +13,9 @@ from core.errors.base import UsageError, UserFacingError
 from core.errors.system import WorkspaceError, system_error, workspace_error
 
 PATIENCE_SECONDS = 2.0
+Identity = tuple[
+    int, int
+]  # a file's or a folder's device, and its number there: the same for every spelling of its path
 DRAFT = ".draft"  # how the name of a file ends that is being written
 
 
@@ -74,6 +77,15 @@ def read_record(path: Path) -> dict[str, Any]:
     except (OSError, ValueError, RecursionError):
         return {}
     return record if isinstance(record, dict) else {}
+
+
+def identity_of(path: Path) -> Identity | None:
+    """What distinguishes a file or folder from all others, also from one that took its name since; None where there is none."""
+    try:
+        status = path.stat()
+    except (OSError, ValueError):  # ValueError: no path of any system has a zero byte in it
+        return None
+    return status.st_dev, status.st_ino
 
 
 def write_anywhere(path: Path, content: str | bytes) -> None:

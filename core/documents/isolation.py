@@ -73,7 +73,7 @@ class ReaderPool(Generic[Result]):
     ) -> None:
         self._config, self._most_workers = config, workers
         self._readers = pickle.dumps((reader, recognizer))
-        self._workers: list[_Worker] = []
+        self._workers: list[_ReaderWorker] = []
         self._waiting: deque[ReadRequest] = deque()
         self._defects: set[Source] = set()  # what a reader failed at
         self._scratch = tempfile.TemporaryDirectory(prefix="reading-", ignore_cleanup_errors=True)
@@ -142,17 +142,17 @@ class ReaderPool(Generic[Result]):
             if self._waiting and len(worker.requests) == 1 and _may_wait_behind(self._waiting[0]):
                 worker.take(self._waiting.popleft())
 
-    def _free_worker(self) -> "_Worker | None":
+    def _free_worker(self) -> "_ReaderWorker | None":
         for worker in [worker for worker in self._workers if not worker.requests]:
             if worker.is_alive:
                 return worker
             self._end(worker)  # something else ended it, and no file should be blamed
         if len(self._workers) == self._most_workers:
             return None
-        self._workers.append(_Worker(self._config, self._readers, self._scratch.name))
+        self._workers.append(_ReaderWorker(self._config, self._readers, self._scratch.name))
         return self._workers[-1]
 
-    def _receive(self, worker: "_Worker") -> list[ReaderAnswer[Result]]:
+    def _receive(self, worker: "_ReaderWorker") -> list[ReaderAnswer[Result]]:
         """What a worker has to say, which may be nothing but that it is ready to begin."""
         answers: list[ReaderAnswer[Result]] = []
         try:
@@ -166,7 +166,7 @@ class ReaderPool(Generic[Result]):
             answers += self._report_death(worker, cause)
         return answers
 
-    def _answer(self, worker: "_Worker", reply: Reply) -> ReaderAnswer[Result]:
+    def _answer(self, worker: "_ReaderWorker", reply: Reply) -> ReaderAnswer[Result]:
         request = worker.finish()
         if reply.is_last:
             self._end(worker)
@@ -176,7 +176,7 @@ class ReaderPool(Generic[Result]):
             self._defects.add(request.source)
         return ReaderAnswer(request.source, request.page, reply.outcome, reply.seconds)
 
-    def _report_death(self, worker: "_Worker", cause: Exception) -> list[ReaderAnswer[Result]]:
+    def _report_death(self, worker: "_ReaderWorker", cause: Exception) -> list[ReaderAnswer[Result]]:
         seconds, request = worker.seconds, worker.finish()
         self._end(worker, patience_seconds=1)
         if not worker.has_begun:
@@ -186,7 +186,7 @@ class ReaderPool(Generic[Result]):
         outcome = request.failure(f"its reader crashed{how}")
         return [ReaderAnswer(request.source, request.page, outcome, seconds)]
 
-    def _give_up(self, worker: "_Worker") -> ReaderAnswer[Result]:
+    def _give_up(self, worker: "_ReaderWorker") -> ReaderAnswer[Result]:
         seconds, request = worker.seconds, worker.finish()
         self._end(worker)
         if not worker.has_begun:
@@ -195,14 +195,14 @@ class ReaderPool(Generic[Result]):
         outcome = request.failure(f"it took longer than {counted(most, 'second')}")
         return ReaderAnswer(request.source, request.page, outcome, seconds)
 
-    def _end(self, worker: "_Worker", patience_seconds: float = 0) -> None:
+    def _end(self, worker: "_ReaderWorker", patience_seconds: float = 0) -> None:
         """Part from a worker. What waited in its pipe is first in the queue again."""
         worker.kill(patience_seconds)
         self._workers.remove(worker)
         self._waiting.extendleft(reversed(worker.requests))
         worker.requests.clear()
 
-    def _limit(self, worker: "_Worker") -> float:
+    def _limit(self, worker: "_ReaderWorker") -> float:
         if not worker.has_begun:
             return START_SECONDS
         return self._most_seconds(worker.requests[0]) + GRACE_SECONDS
@@ -211,7 +211,7 @@ class ReaderPool(Generic[Result]):
         return self._config.page_seconds if request.page else self._config.file_seconds
 
 
-class _Worker:
+class _ReaderWorker:
     """One process, and this side's end of its pipe. The first of its requests is in hand."""
 
     def __init__(self, config: ImportConfig, readers: bytes, scratch: str) -> None:

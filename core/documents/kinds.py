@@ -5,21 +5,21 @@ in this folder, and imported when the first file asks for them: the readers' lib
 """
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from importlib import import_module
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from core.config.corpus import ImportConfig
 from core.documents.document import Content, PageText
 from core.documents.source_code import is_name_of_code, is_source_code
+from core.system.by_name import named
 
 if TYPE_CHECKING:
     from core.documents.file_sample import FileSample
     from core.documents.text_field import FieldStatistics
 
+ROOM = "core.documents"  # whose modules the records name
 _ROTATED_LOG = re.compile(r"\.log\.\d+$", re.IGNORECASE)
 
 
@@ -78,11 +78,11 @@ class Kind:
 
     def matches(self, sample: "FileSample") -> bool:
         """Whether a file that begins so is of this kind; False for text, which has no signature."""
-        return bool(self.signature) and bool(_function(self.signature)(sample))
+        return bool(self.signature) and bool(named(ROOM, self.signature)(sample))
 
     def matches_text(self, sample: "FileSample") -> bool:
         """Whether a file of text, whose name promises nothing, is of this kind."""
-        return bool(self.text_signature) and bool(_function(self.text_signature)(sample))
+        return bool(self.text_signature) and bool(named(ROOM, self.text_signature)(sample))
 
     def read(self, path: Path, config: ImportConfig, ends_at: float) -> Content:
         """What its reader finds in a file.
@@ -90,17 +90,17 @@ class Kind:
         Args:
             ends_at: When the file's time is over, on `time.monotonic`'s clock.
         """
-        content: Content = _function(self.reader)(path, config, ends_at)
+        content: Content = named(ROOM, self.reader)(path, config, ends_at)
         return content
 
     def read_page(self, path: Path, page: int, config: ImportConfig) -> PageText:
         """One page by OCR, where it `has_pages`. Pages count from 1."""
-        page_text: PageText = _function(self.page_reader)(path, page, config)
+        page_text: PageText = named(ROOM, self.page_reader)(path, page, config)
         return page_text
 
     def fields(self, path: Path, config: ImportConfig, ends_at: float) -> list["FieldStatistics"]:
         """The fields with text in a file; none where it does not have such."""
-        return list(_function(self.field_reader)(path, config, ends_at)) if self.field_reader else []
+        return list(named(ROOM, self.field_reader)(path, config, ends_at)) if self.field_reader else []
 
 
 # In the order in which a file's content is compared with them.
@@ -152,10 +152,3 @@ def kind_of_name(name: str) -> str:
     if _ROTATED_LOG.search(name):
         return "log"
     return "code" if is_source_code(name) else ""
-
-
-@cache
-def _function(name: str) -> Callable[..., Any]:
-    module, _, function = name.partition(":")
-    found: Callable[..., Any] = getattr(import_module(f"core.documents.{module}"), function)
-    return found

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-Identity = tuple[int, int]  # a folder's device, and its number there: the same for every spelling of its path
+from core.disk.files import Identity, identity_of
 
 
 class LeftOut:
@@ -73,12 +73,3 @@ class LeftOut:
         folded = path.name.casefold()
         is_spelled_so = path.name == folded or identity_of(path) == identity_of(path.with_name(folded))
         return is_spelled_so and any(fnmatchcase(folded, name) for name in self._names)
-
-
-def identity_of(path: Path) -> Identity | None:
-    """What distinguishes a file or folder from all others; None where there is none."""
-    try:
-        status = path.stat()
-    except (OSError, ValueError):  # ValueError: no path of any system has a zero byte in it
-        return None
-    return status.st_dev, status.st_ino

@@ -25,7 +25,7 @@ class Event:
 
 
 @dataclass(frozen=True, slots=True)
-class Progress(Event):
+class WorkProgress(Event):
     """How much of some work is done, and of how much. `work` is what is done, for people."""
 
     work: ClassVar[str]

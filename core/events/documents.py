@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from core.events.base import Event, Progress
+from core.events.base import Event, WorkProgress
 from core.events.document_state import DocumentState
 
 
@@ -96,7 +96,7 @@ class FileRestated(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class TextIndexed(Progress):
+class TextIndexed(WorkProgress):
     """Documents made searchable so far, of all that had to be."""
 
     work: ClassVar = "Indexing texts"

@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from core.events.base import Event, Progress
+from core.events.base import Event, WorkProgress
 
 
 @dataclass(frozen=True, slots=True)
-class ExportProgress(Progress):
+class ExportProgress(WorkProgress):
     """Pieces of an export that are done, of all there are: its files, and at the end loading them back."""
 
     work: ClassVar = "Exporting"

@@ -3,13 +3,13 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from core.events.base import Event, Progress
+from core.events.base import Event, WorkProgress
 
 # text -> tokens
 
 
 @dataclass(frozen=True, slots=True)
-class LearningProgress(Progress):
+class LearningProgress(WorkProgress):
     """Characters of training text read so far, of all there are, to learn a vocabulary from.
 
     Once all are read, the vocabulary is made of them. That can take a minute, without any event.
@@ -32,7 +32,7 @@ class TokenizerBuilt(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class DatasetProgress(Progress):
+class DatasetProgress(WorkProgress):
     """Characters encoded so far, of all there are."""
 
     work: ClassVar = "Encoding text"

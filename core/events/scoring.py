@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from core.events.base import Event, Progress
+from core.events.base import Event, WorkProgress
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class SampleEvaluated(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class ScoreProgress(Progress):
+class ScoreProgress(WorkProgress):
     """Bytes of a text that are scored so far, of all there are; 0 where that is not known, as of a pipe."""
 
     work: ClassVar = "Scoring bytes"

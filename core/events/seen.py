@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from core.events.base import Event, Progress
+from core.events.base import Event, WorkProgress
 
 
 @dataclass(frozen=True, slots=True)
-class SeenProgress(Progress):
+class SeenProgress(WorkProgress):
     """The index over a data set's training text is being built: bytes of work done, and all there are."""
 
     work: ClassVar = "Indexing the training text"

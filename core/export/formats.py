@@ -4,21 +4,22 @@ A new format is one module beside this one and one line in `FORMATS`. Functions 
 this folder, and imported when an export asks for them.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
-from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from core.errors.exporting import UnknownFormatError, UnknownNumberTypeError
+from core.system.by_name import named
 
 if TYPE_CHECKING:
     from core.export.material import FilePart, Material, Shape, Verified
 
+ROOM = "core.export"  # whose modules the records name
+
 
 @dataclass(frozen=True, slots=True)
-class Format:
+class ExportFormat:
     """One format. An export in it is a folder, or a single file.
 
     Args:
@@ -42,11 +43,11 @@ class Format:
 
     def obstacles_of(self, shape: "Shape") -> "Sequence[str]":
         """Why this model cannot be expressed; empty where it can."""
-        return tuple(_function(self.obstacles)(shape))
+        return tuple(named(ROOM, self.obstacles)(shape))
 
     def parts_of(self, material: "Material") -> "Sequence[FilePart]":
         """The files that an export of this model has."""
-        return tuple(_function(self.parts)(material))
+        return tuple(named(ROOM, self.parts)(material))
 
     def verify(self, material: "Material", folder: Path, ids: Sequence[int]) -> "Verified":
         """Load what was written back, and compare.
@@ -54,12 +55,12 @@ class Format:
         Raises:
             UnfaithfulExportError: It is not what the model is.
         """
-        verified: Verified = _function(self.verification)(material, folder, ids)
+        verified: Verified = named(ROOM, self.verification)(material, folder, ids)
         return verified
 
 
 FORMATS = (
-    Format(
+    ExportFormat(
         "hf",
         "Hugging Face folder",
         ("f32",),
@@ -67,7 +68,7 @@ FORMATS = (
         "hugging_face:parts",
         "hugging_face:verify",
     ),
-    Format(
+    ExportFormat(
         "gguf",
         "GGUF file for llama.cpp, LM Studio, Jan and Ollama",
         ("f32", "f16", "bf16", "q8_0"),
@@ -75,7 +76,7 @@ FORMATS = (
         "gguf_file:parts",
         "gguf_file:verify",
     ),
-    Format(
+    ExportFormat(
         "sheep",
         "one file for another SheepOp Studio",
         ("f32",),
@@ -87,7 +88,7 @@ FORMATS = (
 )
 
 
-def format_named(name: str) -> Format:
+def format_named(name: str) -> ExportFormat:
     """The format of that name.
 
     Raises:
@@ -99,7 +100,7 @@ def format_named(name: str) -> Format:
     raise UnknownFormatError(name, [known.name for known in FORMATS])
 
 
-def number_type_of(format: Format, name: str) -> str:
+def number_type_of(format: ExportFormat, name: str) -> str:
     """What an export's weights are stored as: `name`, or the format's first where it is "".
 
     Raises:
@@ -118,10 +119,3 @@ def number_types_help() -> str:
 def formats_help() -> str:
     """The formats as the help of a command lists them."""
     return ", ".join(f"{known.name} ({known.title})" for known in FORMATS)
-
-
-@cache
-def _function(name: str) -> Callable[..., Any]:
-    module, _, function = name.partition(":")
-    found: Callable[..., Any] = getattr(import_module(f"core.export.{module}"), function)
-    return found

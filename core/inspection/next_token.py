@@ -31,7 +31,7 @@ FILTERS = ("top-k", "top-p", "min-p")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Ranked:
+class RankedTokens:
     """All tokens, the likeliest first.
 
     Attributes:
@@ -84,15 +84,15 @@ class Sought:
     known: bool
 
 
-def ranked(capture: Capture, position: int) -> Ranked:
+def ranked(capture: Capture, position: int) -> RankedTokens:
     """The tokens that may follow a position."""
     logits = capture.logits[position]  # (V,)
     order = np.argsort(-logits, kind="stable")  # (V,)
     probs = np.exp(log_softmax(logits[order]))  # (V,)
-    return Ranked(order, logits[order], probs.astype(np.float32), entropy(probs) / math.log(2))
+    return RankedTokens(order, logits[order], probs.astype(np.float32), entropy(probs) / math.log(2))
 
 
-def filtered(tokens: Ranked, config: SamplingConfig) -> FilteredProbs:
+def filtered(tokens: RankedTokens, config: SamplingConfig) -> FilteredProbs:
     """What temperature, top-k, top-p and min-p make of them, in that order as in the chat."""
     probs = np.zeros(len(tokens.ids), dtype=np.float32)  # (V,)
     if config.is_greedy:

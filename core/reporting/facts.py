@@ -24,7 +24,7 @@ ENDS = {"finished": "Finished", "stopped": "Stopped", "early_stopped": "Stopped 
 
 
 @dataclass(frozen=True, slots=True)
-class Fact:
+class ReportFact:
     """A value with its unit, by name; `note` is a sentence or a part of one beside it."""
 
     name: str
@@ -66,25 +66,27 @@ def last_step(record: RunRecord) -> int:
     return max(int(steps[-1]) if len(steps) else 0, record.summary.step)
 
 
-def headline(record: RunRecord) -> list[Fact]:
+def headline(record: RunRecord) -> list[ReportFact]:
     """The few figures that say most, bits per byte first."""
     history = record.history
-    figures: list[Fact] = []
+    figures: list[ReportFact] = []
     if history.best is not None:
         row = int(np.searchsorted(history.evaluations["step"], history.best[0]))
         values = {name: float(history.evaluations[name][row]) for name in history.evaluations.names}
         at = f"best, at step {history.best[0]:,}" if history.best[0] else "of the untrained model"
         if values["bits_per_byte"]:
-            figures.append(Fact("Bits per byte", _figure(values["bits_per_byte"], 3), at))
-        figures.append(Fact("Perplexity", _figure(values["perplexity"], 2), at))
-        figures.append(Fact("Validation loss", _figure(values["loss"], 3), f"nats/token, {at}"))
+            figures.append(ReportFact("Bits per byte", _figure(values["bits_per_byte"], 3), at))
+        figures.append(ReportFact("Perplexity", _figure(values["perplexity"], 2), at))
+        figures.append(ReportFact("Validation loss", _figure(values["loss"], 3), f"nats/token, {at}"))
     if parameters := parameters_of(record):
-        figures.append(Fact("Parameters", short_number(parameters), number(parameters)))
+        figures.append(ReportFact("Parameters", short_number(parameters), number(parameters)))
     if len(history.steps):
         tokens, epochs = history.steps["tokens"][-1], history.steps["epoch"][-1]
-        figures.append(Fact("Tokens learned from", short_number(tokens), f"{epochs:.1f} epochs"))
+        figures.append(ReportFact("Tokens learned from", short_number(tokens), f"{epochs:.1f} epochs"))
         seconds = float(history.steps["seconds"].sum())
-        figures.append(Fact("Time of the steps", _duration(seconds), counted(len(history.steps), "step")))
+        figures.append(
+            ReportFact("Time of the steps", _duration(seconds), counted(len(history.steps), "step"))
+        )
     return figures
 
 
@@ -109,38 +111,38 @@ def parameters_of(record: RunRecord) -> int:
     return prepared.parameters if prepared else record.summary.parameters
 
 
-def data_facts(record: RunRecord) -> list[Fact]:
+def data_facts(record: RunRecord) -> list[ReportFact]:
     """What the run learned from, and how its text became tokens."""
     dataset, config = record.dataset, record.config
-    facts: list[Fact] = []
+    facts: list[ReportFact] = []
     if dataset is not None:
         tokens = dataset.train_tokens + dataset.val_tokens
         share = dataset.val_tokens / max(tokens, 1)
         split = "whole documents" if dataset.split_by == "documents" else "blocks of text"
         facts += [
-            Fact("Documents", number(dataset.documents), _kinds(dataset)),
-            Fact("Text", file_size(dataset.bytes), counted(dataset.characters, "character")),
-            Fact("Training text", counted(dataset.train_tokens, "token")),
-            Fact(
+            ReportFact("Documents", number(dataset.documents), _kinds(dataset)),
+            ReportFact("Text", file_size(dataset.bytes), counted(dataset.characters, "character")),
+            ReportFact("Training text", counted(dataset.train_tokens, "token")),
+            ReportFact(
                 "Validation text",
                 counted(dataset.val_tokens, "token"),
                 f"{percent(share, 1)} of all, kept apart by {split}; the model never learns from it",
             ),
-            Fact("Bytes per token", f"{dataset.bytes_per_token:.2f}"),
-            Fact(
+            ReportFact("Bytes per token", f"{dataset.bytes_per_token:.2f}"),
+            ReportFact(
                 "Unknown tokens",
                 percent(dataset.unknown_share, 2),
                 "of all tokens stand for what the vocabulary lacks",
             ),
-            Fact("Conversations", "yes" if dataset.has_conversations else "no"),
+            ReportFact("Conversations", "yes" if dataset.has_conversations else "no"),
         ]
     if config is not None:
-        facts.append(Fact("Cut into", SAMPLES_OF.get(config.corpus.samples, config.corpus.samples)))
+        facts.append(ReportFact("Cut into", SAMPLES_OF.get(config.corpus.samples, config.corpus.samples)))
         if config.corpus.folder:
-            facts.append(Fact("Only below", config.corpus.folder))
-        facts += [Fact(title, words) for title, words in _filter(config.corpus) if words]
+            facts.append(ReportFact("Only below", config.corpus.folder))
+        facts += [ReportFact(title, words) for title, words in _filter(config.corpus) if words]
         if config.base_model:
-            facts.append(Fact("Fine-tuned from", config.base_model))
+            facts.append(ReportFact("Fine-tuned from", config.base_model))
     return facts
 
 
@@ -160,47 +162,47 @@ def _kinds(dataset: Dataset) -> str:
     return listed([f"{kind_named(name).title}: {number(count)}" for name, count in ordered])
 
 
-def tokenizer_facts(record: RunRecord) -> list[Fact]:
+def tokenizer_facts(record: RunRecord) -> list[ReportFact]:
     prepared, config = record.history.prepared, record.config
     facts = []
     if config is not None:
         facts.append(
-            Fact(
+            ReportFact(
                 "Kind",
                 {"bpe": "byte-pair encoding", "char": "characters", "word": "words"}[config.tokenizer.kind],
             )
         )
     if prepared is not None:
-        facts.append(Fact("Vocabulary", counted(prepared.vocab_size, "token")))
+        facts.append(ReportFact("Vocabulary", counted(prepared.vocab_size, "token")))
     elif record.dataset is not None:
-        facts.append(Fact("Vocabulary", counted(record.dataset.vocab_size, "token")))
+        facts.append(ReportFact("Vocabulary", counted(record.dataset.vocab_size, "token")))
     return facts
 
 
-def model_facts(record: RunRecord) -> list[Fact]:
+def model_facts(record: RunRecord) -> list[ReportFact]:
     """The architecture."""
     facts = []
     if parameters := parameters_of(record):
-        facts.append(Fact("Parameters", number(parameters)))
+        facts.append(ReportFact("Parameters", number(parameters)))
     if record.config is not None:
         facts += _architecture(record.config.model)
     if (prepared := record.history.prepared) is not None:
-        facts.append(Fact("Number format", prepared.precision, "of the matrix products"))
+        facts.append(ReportFact("Number format", prepared.precision, "of the matrix products"))
     return facts
 
 
-def _architecture(model: ModelConfig) -> list[Fact]:
+def _architecture(model: ModelConfig) -> list[ReportFact]:
     return [
-        Fact("Layers", number(model.n_layers)),
-        Fact("Attention heads", number(model.n_heads), "in each layer"),
-        Fact("Width", number(model.d_model), "numbers stand for each token"),
-        Fact("Feed-forward width", number(model.d_ff) if model.feed_forward else "none"),
-        Fact("Context length", counted(model.context_length, "token")),
-        Fact("Positions", model.positions),
-        Fact(
+        ReportFact("Layers", number(model.n_layers)),
+        ReportFact("Attention heads", number(model.n_heads), "in each layer"),
+        ReportFact("Width", number(model.d_model), "numbers stand for each token"),
+        ReportFact("Feed-forward width", number(model.d_ff) if model.feed_forward else "none"),
+        ReportFact("Context length", counted(model.context_length, "token")),
+        ReportFact("Positions", model.positions),
+        ReportFact(
             "Norm", f"{model.norm_type.replace('_', ' ')}, {model.norm}" if model.norm != "none" else "none"
         ),
-        Fact("Activation", model.activation),
+        ReportFact("Activation", model.activation),
     ]
 
 
@@ -210,23 +212,23 @@ def preset_title(record: RunRecord) -> str:
     return PRESETS[name].title if name in PRESETS else name
 
 
-def machine_facts(machine: MachineNoted) -> list[Fact]:
+def machine_facts(machine: MachineNoted) -> list[ReportFact]:
     """One of the machines that a run was computed on."""
     memory = file_size(machine.memory_bytes) if machine.memory_bytes else NOT_RECORDED
     threads = f"{counted(machine.threads, 'thread')} used" if machine.threads else ""
     facts = [
-        Fact("Processor", machine.processor or NOT_RECORDED),
-        Fact("Cores", number(machine.cores) if machine.cores else NOT_RECORDED, threads),
-        Fact("Memory", memory),
+        ReportFact("Processor", machine.processor or NOT_RECORDED),
+        ReportFact("Cores", number(machine.cores) if machine.cores else NOT_RECORDED, threads),
+        ReportFact("Memory", memory),
     ]
     gpu_memory = file_size(machine.gpu_memory_bytes) if machine.gpu_memory_bytes else ""
-    facts.append(Fact("GPU", machine.gpu or "none was used", gpu_memory))
+    facts.append(ReportFact("GPU", machine.gpu or "none was used", gpu_memory))
     return [
         *facts,
-        Fact("System", machine.system or NOT_RECORDED),
-        Fact("PyTorch", machine.torch),
-        Fact("Python", machine.python),
-        Fact("SheepOp Studio", machine.program or NOT_RECORDED),
+        ReportFact("System", machine.system or NOT_RECORDED),
+        ReportFact("PyTorch", machine.torch),
+        ReportFact("Python", machine.python),
+        ReportFact("SheepOp Studio", machine.program or NOT_RECORDED),
     ]
 
 
@@ -239,41 +241,41 @@ def distinct_machines(record: RunRecord) -> list[MachineNoted]:
     return distinct
 
 
-def time_facts(record: RunRecord) -> list[Fact]:
+def time_facts(record: RunRecord) -> list[ReportFact]:
     """When the run was trained, and what took how long."""
     history = record.history
     facts = []
     if record.machines:
-        facts.append(Fact("Began", moment(record.machines[0].time)))
+        facts.append(ReportFact("Began", moment(record.machines[0].time)))
         if resumed := record.machines[1:]:
             steps = ", ".join(f"{machine.step:,}" for machine in resumed)
-            facts.append(Fact("Resumed", counted(len(resumed), "time"), f"after step {steps}"))
+            facts.append(ReportFact("Resumed", counted(len(resumed), "time"), f"after step {steps}"))
     else:
-        facts.append(Fact("Began", NOT_RECORDED))
-    facts.append(Fact("Last change", moment(record.summary.changed)))
+        facts.append(ReportFact("Began", NOT_RECORDED))
+    facts.append(ReportFact("Last change", moment(record.summary.changed)))
     evaluations = float(history.evaluations["seconds"].sum())
     saves = sum(saved.seconds for saved in history.checkpoints) + sum(
         saved.seconds for saved in history.snapshots
     )
     facts += [
-        Fact("Steps", _duration(float(history.steps["seconds"].sum()))),
-        Fact("Evaluations", _duration(evaluations), counted(len(history.evaluations), "evaluation")),
-        Fact("Saves", _duration(saves), counted(len(history.checkpoints), "checkpoint")),
+        ReportFact("Steps", _duration(float(history.steps["seconds"].sum()))),
+        ReportFact("Evaluations", _duration(evaluations), counted(len(history.evaluations), "evaluation")),
+        ReportFact("Saves", _duration(saves), counted(len(history.checkpoints), "checkpoint")),
     ]
     if len(history.steps):
         speed = float(np.median(history.steps["tokens_per_second"]))
-        facts.append(Fact("Speed", f"{speed:,.0f} tokens/s", "median of the steps"))
+        facts.append(ReportFact("Speed", f"{speed:,.0f} tokens/s", "median of the steps"))
         if (memory := float(history.steps["memory_bytes"].max())) > 0:
-            facts.append(Fact("Most memory", file_size(memory)))
+            facts.append(ReportFact("Most memory", file_size(memory)))
     return facts
 
 
-def training_loss(record: RunRecord) -> Fact:
+def training_loss(record: RunRecord) -> ReportFact:
     """The training loss at the end: of one step it says little, since batches differ."""
     losses = record.history.steps["loss"][-LAST_STEPS:]
     if not len(losses):
-        return Fact("Training loss", NOTHING)
-    return Fact(
+        return ReportFact("Training loss", NOTHING)
+    return ReportFact(
         "Training loss", f"{losses.mean():.3f} nats/token", f"mean of the last {counted(len(losses), 'step')}"
     )
 

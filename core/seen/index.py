@@ -56,7 +56,7 @@ class DamagedIndexError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class PassageOrigin:
     """The document that a place of the text is of, and how many characters of its training text stand before it."""
 
     document: int
@@ -94,7 +94,7 @@ class SeenIndex:
         """The passages of a query that stand in the text."""
         return find_passages(self._text, self._keys, query)
 
-    def origin(self, place: int) -> Origin | None:
+    def origin(self, place: int) -> PassageOrigin | None:
         """Where a place of the text comes from; None where that is not known."""
         if not self.knows_documents:
             return None
@@ -103,7 +103,7 @@ class SeenIndex:
         document, first = self._documents[row].tolist()
         begin = MARGIN if first == 0 else int(self._passages[first - 1])
         before = self._text[begin:place]
-        return Origin(document, int(np.count_nonzero((before & 0xC0) != 0x80)))
+        return PassageOrigin(document, int(np.count_nonzero((before & 0xC0) != 0x80)))
 
 
 def build_index(

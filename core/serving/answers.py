@@ -18,7 +18,7 @@ IMPOSSIBLE = -9999.0  # the logarithm of a probability of 0
 Object = dict[str, Any]
 
 
-class Answer(ABC):
+class HttpAnswer(ABC):
     """The replies to one request, as far as they have come."""
 
     id_prefix: ClassVar[str]
@@ -137,7 +137,7 @@ class Answer(ABC):
         """A whole reply."""
 
 
-class CompletionAnswer(Answer):
+class CompletionAnswer(HttpAnswer):
     """As /v1/completions answers."""
 
     id_prefix = "cmpl"
@@ -170,7 +170,7 @@ class CompletionAnswer(Answer):
         return found
 
 
-class ChatAnswer(Answer):
+class ChatAnswer(HttpAnswer):
     """As /v1/chat/completions answers."""
 
     id_prefix = "chatcmpl"

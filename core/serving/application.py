@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from core.config.server import ServerConfig
 from core.events.serving import RequestRefused
-from core.serving.answers import Answer, ChatAnswer, CompletionAnswer
+from core.serving.answers import ChatAnswer, CompletionAnswer, HttpAnswer
 from core.serving.api_error import ApiError, LostError, defect, http_error, new_request_id
 from core.serving.body import MIB, BodyReader, parsed_object
 from core.serving.desk import Desk
@@ -39,7 +39,7 @@ ROUTES = (
     "/metrics",
 )
 
-TakenRequest = tuple[Work, Answer]
+TakenRequest = tuple[Work, HttpAnswer]
 
 log = logging.getLogger(__name__)
 

@@ -12,7 +12,7 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse, Response
 from starlette.types import Receive, Scope, Send
 
-from core.serving.answers import Answer
+from core.serving.answers import HttpAnswer
 from core.serving.api_error import ApiError, defect, new_request_id
 from core.serving.desk import Desk, decoded
 from core.serving.work import Work
@@ -34,7 +34,7 @@ class AnswerResponse(Response):
     A stream's headers are sent with what was decoded first, so that what fails before that has its own status.
     """
 
-    def __init__(self, work: Work, answer: Answer, desk: Desk) -> None:
+    def __init__(self, work: Work, answer: HttpAnswer, desk: Desk) -> None:
         super().__init__()
         self._request_id = {"x-request-id": new_request_id()}
         self._work, self._answer, self._desk = work, answer, desk

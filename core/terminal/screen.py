@@ -18,7 +18,7 @@ from rich.text import Text
 
 from core.control import Returning, StopToken
 from core.errors.base import UserFacingError
-from core.events.base import Event, Progress, Task
+from core.events.base import Event, Task, WorkProgress
 from core.events.comparison import CheckpointReplied, SideEnded
 from core.events.document_state import DocumentState
 from core.events.documents import (
@@ -204,7 +204,7 @@ class Screen:
             self._line(f"{event.state}: {event.path}: {event.reason}")
 
     @show.register
-    def _(self, event: Progress) -> None:
+    def _(self, event: WorkProgress) -> None:
         self._show_progress(event)
 
     @show.register
@@ -238,7 +238,7 @@ class Screen:
         else:
             print(text, file=self._console.file, flush=True)  # rich would take some control characters out
 
-    def _show_progress(self, event: Progress) -> None:
+    def _show_progress(self, event: WorkProgress) -> None:
         done, total = event.amounts
         if self._bar_title != event.work:
             self._start_bar(event.work, total or None)

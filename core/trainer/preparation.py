@@ -43,7 +43,7 @@ from core.training.averaging import swap_weights
 from core.training.compute import ComputePlan, cpu_threads, make_train_state
 from core.training.early_stopping import EarlyStopping
 from core.training.interruption import is_compiled
-from core.training.loop import Progress, accumulate_gradients, in_parts
+from core.training.loop import TrainingProgress, accumulate_gradients, in_parts
 from core.training.optimizer import restore_optimizer
 from core.training.precision import choose_device
 from core.training.schedule import warmup_steps
@@ -136,7 +136,7 @@ def _begun(place: RunPlace, stop: StopToken) -> Task[Session | None]:
     """A run before its first step, on this device."""
     config, dataset = place.config, place.dataset
     tokenizer = load_tokenizer(place.folder.tokenizer)
-    plan = new_plan(config, dataset, Progress())
+    plan = new_plan(config, dataset, TrainingProgress())
     model = Transformer(config.model, tokenizer.vocab_size, config.training.seed).to(place.device)
     if config.base_model:
         base = find_base(place.workspace, config.base_model)
@@ -154,7 +154,7 @@ def _begun(place: RunPlace, stop: StopToken) -> Task[Session | None]:
         train_state=train_state,
         compute=compute,
         plan=plan,
-        progress=Progress(),
+        progress=TrainingProgress(),
         group=place.group,
         early_stopping=EarlyStopping.begun(config.training),
     )
@@ -243,7 +243,7 @@ def _restored(place: RunPlace, stop: StopToken, resume_at: int | None) -> Task[S
     state = loaded.state
     assert state.windows is not None  # which version 0.1 did not keep: `adopt_first_format` came before
     before = checked(TrainingConfig, state.settings["training"])
-    progress = Progress(state.step, state.windows, state.tokens, state.seconds, state.train_loss)
+    progress = TrainingProgress(state.step, state.windows, state.tokens, state.seconds, state.train_loss)
     costs = remembered_costs(folder, progress, before, config.training)
     plan = plan_on(config, before, dataset, progress, state, costs)
     looked = state.val_loss is not None  # else a stop cut off the last evaluation, which is still to be made

@@ -9,7 +9,7 @@ from core.config.run import RunConfig
 from core.config.training import TrainingConfig
 from core.planning.horizon import Epoch, RunCosts, StepsTaken, planned_steps
 from core.runs.state import CheckpointState
-from core.training.loop import Plan, Progress
+from core.training.loop import Plan, TrainingProgress
 from core.training.schedule import ScheduleStart, learning_rate_at, warmup_steps
 
 HORIZON_SETTINGS = (
@@ -24,7 +24,7 @@ UNPLANNED = sys.maxsize  # steps of a run whose horizon is minutes, until a few 
 def new_plan(
     config: RunConfig,
     dataset: Dataset,
-    progress: Progress,
+    progress: TrainingProgress,
     start: ScheduleStart | None = None,
     costs: RunCosts | None = None,
 ) -> Plan:
@@ -43,7 +43,7 @@ def plan_on(
     config: RunConfig,
     before: TrainingConfig,
     dataset: Dataset,
-    progress: Progress,
+    progress: TrainingProgress,
     state: CheckpointState,
     costs: RunCosts | None = None,
 ) -> Plan:
@@ -82,7 +82,7 @@ def limiting_setting(training: TrainingConfig, step: int) -> str:
     return "max_steps" if training.max_steps < step else "max_epochs"
 
 
-def higher_limits(training: TrainingConfig, plan: Plan, progress: Progress) -> str:
+def higher_limits(training: TrainingConfig, plan: Plan, progress: TrainingProgress) -> str:
     """The settings that would let a finished run go on, twice as far as it has come."""
     epochs = 2 * progress.windows / plan.windows_per_epoch
     if training.horizon == "epochs":

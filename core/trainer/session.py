@@ -34,7 +34,7 @@ from core.training.averaging import averaged_weights
 from core.training.compute import ComputePlan
 from core.training.early_stopping import EarlyStopping
 from core.training.evaluation import EvalBatch, evaluate
-from core.training.loop import Plan, Progress, TrainState, train
+from core.training.loop import Plan, TrainingProgress, TrainState, train
 
 Computed = TypeVar("Computed")
 
@@ -63,7 +63,7 @@ class Session:
     train_state: TrainState
     compute: ComputePlan
     plan: Plan
-    progress: Progress
+    progress: TrainingProgress
     group: ProcessGroup
     best_val_loss: float | None = None
     best_step: int | None = None
@@ -173,7 +173,7 @@ class Session:
         *,
         training: TrainingConfig | None = None,
         plan: Plan | None = None,
-        progress: Progress | None = None,
+        progress: TrainingProgress | None = None,
     ) -> Generator[StepDone, None, None]:
         """The run's next steps up to the end of its plan, as `train` takes them.
 

@@ -25,7 +25,7 @@ from core.runs.loading import model_weights
 from core.runs.tensor_file import write_tensors
 from core.trainer.run_schedule import new_plan
 from core.training.compute import cpu_threads
-from core.training.loop import Plan, Progress
+from core.training.loop import Plan, TrainingProgress
 from core.training.optimizer import optimizer_tensors
 from core.training.schedule import ScheduleStart
 from core.wording import counted, short_time
@@ -79,7 +79,7 @@ def time_run(session: "Session", stop: StopToken) -> RunCosts | None:
 
 
 def remembered_costs(
-    folder: RunFolder, progress: Progress, before: TrainingConfig, after: TrainingConfig
+    folder: RunFolder, progress: TrainingProgress, before: TrainingConfig, after: TrainingConfig
 ) -> RunCosts | None:
     """What a run took until now, for a batch of the size that it has from now on; None before its first step."""
     if after.horizon != "minutes" or not progress.step:
@@ -131,7 +131,7 @@ def _median_seconds(session: "Session", passes: int, stop: StopToken) -> float |
     """Of steps with so many passes, at a learning rate of 0; the first one warms up, where there is another."""
     config = session.training.model_copy(update={"gradient_accumulation_steps": passes})
     plan, group = Plan(MOST_STEPS, 1.0, AT_REST), session.group
-    steps = session.steps(stop, training=config, plan=plan, progress=Progress())
+    steps = session.steps(stop, training=config, plan=plan, progress=TrainingProgress())
     seconds: list[float] = []
     with closing(steps):
         for done in steps:

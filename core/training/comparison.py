@@ -19,7 +19,7 @@ from core.training.loss import logits_and_labels
 NUMBERS_AT_ONCE = 1 << 21  # 16 MiB of float64, several times
 
 
-class Comparison(NamedTuple):
+class BatchComparison(NamedTuple):
     """Losses of both models in nats, (B, T) float32 each, 0 at padding, and sums of D(P || Q) and D(Q || P) in nats."""
 
     losses: tuple[Tensor, Tensor]
@@ -28,7 +28,7 @@ class Comparison(NamedTuple):
 
 
 @torch.inference_mode()
-def compare(model: nn.Module, other: nn.Module, x: Tensor, y: Tensor) -> Comparison:
+def compare(model: nn.Module, other: nn.Module, x: Tensor, y: Tensor) -> BatchComparison:
     """Run two models with one vocabulary over a batch. P is what `model` expects next at each position, Q what `other` does.
 
     Args:
@@ -47,7 +47,7 @@ def compare(model: nn.Module, other: nn.Module, x: Tensor, y: Tensor) -> Compari
             kl += float(kl_divergences(log_p, log_q).sum())
             reverse_kl += float(kl_divergences(log_q, log_p).sum())
     own, others = (torch.cat(kept).unflatten(0, y.shape) for kept in losses)  # 2 x (B, T)
-    return Comparison((own, others), kl, reverse_kl)
+    return BatchComparison((own, others), kl, reverse_kl)
 
 
 def _chunks(model: nn.Module, x: Tensor, y: Tensor) -> Iterator[tuple[Tensor, Tensor]]:

@@ -71,7 +71,7 @@ class Plan:
 
 
 @dataclass(slots=True)
-class Progress:
+class TrainingProgress:
     """How far a run has come; `train` moves it on, a checkpoint keeps it."""
 
     step: int = 0
@@ -86,7 +86,7 @@ def train(
     batch_at: BatchAt,
     config: TrainingConfig,
     plan: Plan,
-    progress: Progress,
+    progress: TrainingProgress,
     stop: StopToken,
     group: ProcessGroup = ONE_PROCESS,
     meanwhile: Callable[[], None] = lambda: None,

@@ -21,7 +21,7 @@ from core.model.memory import available_bytes, check_memory
 from core.model.requirements import bytes_to_train, model_flops_per_token
 from core.model.transformer import Transformer
 from core.training.compute import ComputePlan, cpu_threads, make_train_state
-from core.training.loop import Plan, Progress, TrainState, accumulate_gradients, train
+from core.training.loop import Plan, TrainingProgress, TrainState, accumulate_gradients, train
 from core.training.loss import summed_loss
 
 MOST_SECONDS = 4.0  # making the model comes on top
@@ -132,7 +132,9 @@ class _Timer:
 
     def _step_seconds(self, batch: Batch) -> float:
         """Through the very loop that trains a run."""
-        steps = train(self._state, lambda _: batch, self._training, Plan(1, 1), Progress(), self._stop)
+        steps = train(
+            self._state, lambda _: batch, self._training, Plan(1, 1), TrainingProgress(), self._stop
+        )
         done = next(steps, None)
         self._stop.raise_if_asked()  # a step that was cut off yields nothing
         assert done is not None

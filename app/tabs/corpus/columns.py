@@ -50,7 +50,7 @@ STATES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class DocumentColumn:
     """One column: its title, a text that fits into its first width, what a cell shows, what sorting compares, and
     whether it is a number."""
 
@@ -110,20 +110,20 @@ def _size(row: DocumentRow) -> str:
 
 USE, NAME, STATE = 0, 1, 2
 COLUMNS = (
-    Column("Use", "Ticked: part of the corpus", "", lambda _row: "", lambda row: row.included),
-    Column(
+    DocumentColumn("Use", "Ticked: part of the corpus", "", lambda _row: "", lambda row: row.included),
+    DocumentColumn(
         "Name", "The file's name", "chapter-01.txt", lambda row: row.name, lambda row: natural_key(row.name)
     ),
-    Column("State", "Whether the file was read", "Not supported", state_title, state_title),
-    Column(
+    DocumentColumn("State", "Whether the file was read", "Not supported", state_title, state_title),
+    DocumentColumn(
         "Kind",
         "What the file holds",
         "Source code",
         lambda row: kind_title(row.kind),
         lambda row: kind_title(row.kind).casefold(),
     ),
-    Column("Pages", "Pages of a PDF or image", "1,234", lambda row: _count(pages(row)), pages, True),
-    Column(
+    DocumentColumn("Pages", "Pages of a PDF or image", "1,234", lambda row: _count(pages(row)), pages, True),
+    DocumentColumn(
         "Characters",
         "Characters of text",
         "1,234,567",
@@ -131,17 +131,19 @@ COLUMNS = (
         lambda row: row.characters,
         True,
     ),
-    Column("OCR", "Mean confidence of OCR in its words", "100 %", _percent, lambda row: row.confidence, True),
-    Column("Time", "How long it took to read", "12.3 s", _seconds, lambda row: row.seconds, True),
-    Column("Size", "The file's size", "888.8 kB", _size, lambda row: row.bytes, True),
-    Column(
+    DocumentColumn(
+        "OCR", "Mean confidence of OCR in its words", "100 %", _percent, lambda row: row.confidence, True
+    ),
+    DocumentColumn("Time", "How long it took to read", "12.3 s", _seconds, lambda row: row.seconds, True),
+    DocumentColumn("Size", "The file's size", "888.8 kB", _size, lambda row: row.bytes, True),
+    DocumentColumn(
         "Tags",
         "The tags that you gave it",
         "novel, draft",
         lambda row: ", ".join(row.tags),
         lambda row: [tag_key(tag) for tag in row.tags],
     ),
-    Column(
+    DocumentColumn(
         "Note",
         "Why it is so, or where the words were found",
         "…grass meadow…",
@@ -213,7 +215,7 @@ class Cells:
         return self._muted[name]
 
 
-def alignment(column: Column) -> Qt.AlignmentFlag:
+def alignment(column: DocumentColumn) -> Qt.AlignmentFlag:
     """Numbers stand to the right, so that their digits stand below each other."""
     horizontal = Qt.AlignmentFlag.AlignRight if column.number else Qt.AlignmentFlag.AlignLeft
     return horizontal | Qt.AlignmentFlag.AlignVCenter

@@ -50,7 +50,7 @@ class ViewList(QListView):
         self.setFixedWidth(WIDTH_PX)
         self.setEditTriggers(QListView.EditTrigger.NoEditTriggers)
         set_role(self, "plain")
-        self._rows = _Rows(kinds, self)
+        self._rows = _ViewRows(kinds, self)
         self.setModel(self._rows)
         self.choose(kinds[0].name)
         self.selectionModel().currentChanged.connect(self._report)
@@ -81,7 +81,7 @@ class ViewRow(NamedTuple):
     name: str
 
 
-class _Rows(Rows[ViewRow]):
+class _ViewRows(Rows[ViewRow]):
     """Heads and views, as they stand. Neither the keyboard nor the mouse comes to a head."""
 
     def __init__(self, kinds: Sequence[ViewKind], parent: QObject) -> None:

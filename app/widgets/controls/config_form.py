@@ -165,14 +165,14 @@ class Field:
         self.editor.style().polish(self.editor)
 
 
-class Row(Protocol):
+class FormRow(Protocol):
     """A label and what stands beside it."""
 
     label: Label
     row: QWidget
 
 
-def rows_of(fields: Iterable[Row]) -> QWidget:
+def rows_of(fields: Iterable[FormRow]) -> QWidget:
     """The fields below each other, labels to their left."""
     panel = QWidget()
     form = QFormLayout(panel)

@@ -10,21 +10,21 @@ from typing import TypeVar
 
 from core.control import StopToken
 from core.conversations.exchange import export_json, export_markdown, read_export
-from core.conversations.finding import Summary
+from core.conversations.finding import ConversationSummary
 from core.conversations.message import Conversation
-from core.conversations.set_aside import file_identity, finish_setting_aside, set_aside
+from core.conversations.set_aside import finish_setting_aside, set_aside
 from core.conversations.store import ConversationStore
-from core.disk.files import write_anywhere
+from core.disk.files import identity_of, write_anywhere
 from core.errors.base import DamagedConversationsError
 from core.events.base import Notice, Task
 from core.runs.folder import Workspace
 
-Answer = TypeVar("Answer")
+Found = TypeVar("Found")
 
 
 def list_conversations(
     workspace: Workspace, search: str, stop: StopToken, deleted: bool = False
-) -> Task[list[Summary]]:
+) -> Task[list[ConversationSummary]]:
     """The conversations, or those in which all words of `search` were said; see `ConversationStore.summaries`.
 
     Raises:
@@ -130,12 +130,12 @@ def import_conversations(workspace: Workspace, path: Path, stop: StopToken) -> T
 
 
 def _with_store(
-    workspace: Workspace, ask: Callable[[ConversationStore], Answer], for_reading: bool = False
-) -> Task[Answer]:
+    workspace: Workspace, ask: Callable[[ConversationStore], Found], for_reading: bool = False
+) -> Task[Found]:
     path = workspace.conversations
     if notice := finish_setting_aside(path):
         yield Notice(notice)
-    identity = file_identity(path)
+    identity = identity_of(path)
     try:
         with ConversationStore(path, for_reading) as store:
             return ask(store)

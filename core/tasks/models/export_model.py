@@ -24,7 +24,7 @@ from core.errors.system import system_error
 from core.events.base import Task
 from core.events.exporting import ExportProgress, ModelExported
 from core.events.runs import Evaluated
-from core.export.formats import Format, format_named, number_type_of
+from core.export.formats import ExportFormat, format_named, number_type_of
 from core.export.material import Facts, Material, Shape, Verified
 from core.export.tokenizer_json import first_difference
 from core.runs.catalog import Catalog, has_conversations, read_config
@@ -42,7 +42,7 @@ MARK = "README.md"  # every export has one
 _SPECIAL = re.compile("|".join(map(re.escape, (*SPECIALS, *ROLES))))
 
 
-def export_name(run: str, format: Format) -> str:
+def export_name(run: str, format: ExportFormat) -> str:
     """What the folder or file is called where nobody chose a place."""
     return f"{run}{format.suffix or '-' + format.name}"
 
@@ -192,7 +192,7 @@ def _some_ids(loaded: "LoadedModel", dataset: Dataset | None) -> Sequence[int]:
 
 
 def _compare_ids(
-    chosen: Format, verified: Verified, tokenizer: Tokenizer, dataset: Dataset | None, stop: StopToken
+    chosen: ExportFormat, verified: Verified, tokenizer: Tokenizer, dataset: Dataset | None, stop: StopToken
 ) -> int:
     """Take the validation text and the vocabulary apart with both tokenizers. Returns the number of tokens.
 

@@ -8,7 +8,7 @@ from core.corpus.library import Library
 from core.corpus.pages import nearest, page_of
 from core.corpus.rows import DocumentRow
 from core.events.seen import SeenPlace
-from core.seen.index import Origin
+from core.seen.index import PassageOrigin
 
 UNKNOWN = "Which document this is of is not known: the library has changed since this data set was built."
 GONE = "The document is no longer in the library."
@@ -23,7 +23,7 @@ class PlaceFinder:
         self._library, self._cleaning = library, cleaning
         self._kept: dict[int, tuple[DocumentRow, str, str] | None] = {}
 
-    def find(self, passage: str, origins: list[Origin]) -> SeenPlace:
+    def find(self, passage: str, origins: list[PassageOrigin]) -> SeenPlace:
         """The first of these places that can be shown, or why the first one cannot."""
         places: list[SeenPlace] = []
         for origin in origins:
@@ -32,7 +32,7 @@ class PlaceFinder:
                 return places[-1]
         return places[0] if places else SeenPlace(problem=UNKNOWN)
 
-    def _place(self, passage: str, origin: Origin) -> SeenPlace:
+    def _place(self, passage: str, origin: PassageOrigin) -> SeenPlace:
         document = self._document(origin.document)
         if document is None:
             return SeenPlace(origin.document, problem=GONE)

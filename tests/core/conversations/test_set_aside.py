@@ -9,9 +9,10 @@ import pytest
 from core.bench.damage import damage_file
 from core.control import StopToken
 from core.conversations.message import Message
-from core.conversations.set_aside import file_identity, set_aside
+from core.conversations.set_aside import set_aside
 from core.conversations.store import ConversationStore
 from core.disk import files
+from core.disk.files import identity_of
 from core.errors.base import UserFacingError
 from core.errors.system import DiskFullError
 from core.events.base import Notice
@@ -101,7 +102,7 @@ def test_a_table_whose_description_is_damaged_is_taken_over_whole(workspace):
 
 
 def test_another_instance_that_was_quicker_is_left_alone(workspace):
-    identity = file_identity(workspace.conversations)
+    identity = identity_of(workspace.conversations)
     workspace.conversations.write_bytes(b"no database " * 1000)
     assert set_aside(workspace.conversations, identity)
     assert set_aside(workspace.conversations, identity) == ""
@@ -147,7 +148,7 @@ def test_a_kill_at_any_rename_loses_nothing_of_what_could_be_read(workspace, mon
 def test_what_a_killed_process_left_of_a_replacement_is_finished_by_another_that_waited(
     workspace, monkeypatch
 ):
-    identity = file_identity(workspace.conversations)
+    identity = identity_of(workspace.conversations)
     workspace.conversations.write_bytes(b"no database " * 1000)
     with monkeypatch.context() as patched, pytest.raises(Killed):
         kill_at_rename(patched, 3)

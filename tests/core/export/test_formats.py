@@ -23,7 +23,9 @@ def test_a_dummy_format_is_in_the_help_the_list_and_the_task(trained, tmp_path, 
     dummy.parts = lambda _: (FilePart("README.md", lambda path: path.write_bytes(CARD)),)
     dummy.verify = lambda *_: Verified(0.0, tokenizer.encode)
     monkeypatch.setitem(sys.modules, dummy.__name__, dummy)
-    line = formats.Format("dummy", "Dummy files", ("f32",), "dummy:obstacles", "dummy:parts", "dummy:verify")
+    line = formats.ExportFormat(
+        "dummy", "Dummy files", ("f32",), "dummy:obstacles", "dummy:parts", "dummy:verify"
+    )
     monkeypatch.setattr(formats, "FORMATS", (*formats.FORMATS, line))
     assert formats.format_named("dummy") is line
     assert "dummy (Dummy files)" in formats.formats_help()

@@ -12,7 +12,7 @@ from core.control import StopRequested, StopToken
 from core.model.transformer import Transformer
 from core.training import loss, muon
 from core.training.interruption import interruptible
-from core.training.loop import Plan, Progress, TrainState, train
+from core.training.loop import Plan, TrainingProgress, TrainState, train
 from core.training.optimizer import make_optimizer, optimizer_tensors
 from core.training.precision import Precision
 
@@ -64,8 +64,8 @@ def do_in_pass(model, act, number, backward):
 @pytest.mark.parametrize("number", [1, 5, 9])
 def test_a_run_stopped_inside_a_step_and_resumed_equals_one_that_was_not(number, backward):
     whole = make_learner()
-    expected = numbers(take(whole, Progress()))
-    train_state, progress, stop = make_learner(), Progress(), StopToken()
+    expected = numbers(take(whole, TrainingProgress()))
+    train_state, progress, stop = make_learner(), TrainingProgress(), StopToken()
     handle = stop_in_pass(train_state.model, stop, number, backward)
     steps = take(train_state, progress, stop)
     handle.remove()
@@ -82,7 +82,7 @@ def test_a_run_stopped_inside_a_step_and_resumed_equals_one_that_was_not(number,
 def test_a_step_that_a_stop_cuts_off_leaves_no_gradient(backward):
     train_state, stop = make_learner(), StopToken()
     stop_in_pass(train_state.model, stop, 2, backward)
-    assert take(train_state, Progress(), stop) == []
+    assert take(train_state, TrainingProgress(), stop) == []
     assert all(parameter.grad is None for parameter in train_state.model.parameters())
 
 
@@ -90,7 +90,7 @@ def test_no_pass_follows_the_one_in_which_a_stop_was_set():
     train_state, stop, asked = make_learner(), StopToken(), []
     stop_in_pass(train_state.model, stop, 2, backward=False)
     train_state.model.blocks[1].register_forward_hook(lambda *_: asked.append(1))
-    take(train_state, Progress(), stop)
+    take(train_state, TrainingProgress(), stop)
     assert len(asked) == 1  # the second block of the second pass was not reached
 
 
@@ -109,7 +109,7 @@ def test_a_stop_is_noticed_between_two_linear_layers_on_the_way_there_and_back()
 
 @pytest.mark.parametrize("backward", [False, True])
 def test_a_pass_that_is_held_waits_inside_and_goes_on_with_the_same_numbers(backward):
-    expected = numbers(take(make_learner(), Progress()))
+    expected = numbers(take(make_learner(), TrainingProgress()))
     train_state, stop, held = make_learner(), StopToken(), []
 
     def wait_while_held():
@@ -119,7 +119,7 @@ def test_a_pass_that_is_held_waits_inside_and_goes_on_with_the_same_numbers(back
 
     stop.wait_while_held = wait_while_held
     do_in_pass(train_state.model, stop.hold, 5, backward)
-    assert numbers(take(train_state, Progress(), stop)) == expected
+    assert numbers(take(train_state, TrainingProgress(), stop)) == expected
     assert held == [True]
 
 
@@ -132,11 +132,11 @@ def test_a_pass_that_is_held_can_be_stopped(backward):
         threading.Timer(0.02, stop.set).start()
 
     do_in_pass(train_state.model, hold_and_stop_later, 2, backward)
-    assert take(train_state, Progress(), stop) == []
+    assert take(train_state, TrainingProgress(), stop) == []
 
 
 def test_the_time_that_a_step_was_held_is_none_of_its_own():
-    train_state, stop, progress = make_learner(), StopToken(), Progress()
+    train_state, stop, progress = make_learner(), StopToken(), TrainingProgress()
 
     def hold_for_a_while():
         stop.hold()
@@ -163,8 +163,8 @@ def test_a_stop_inside_muons_step_drops_the_step_whole(monkeypatch, interval):
         return list(train(train_state, make_batch, config, PLAN, progress, stop or StopToken()))
 
     whole = make()
-    expected = numbers(take(whole, Progress()))
-    train_state, progress, stop, products = make(), Progress(), StopToken(), []
+    expected = numbers(take(whole, TrainingProgress()))
+    train_state, progress, stop, products = make(), TrainingProgress(), StopToken(), []
     plain = muon.orthogonalize
 
     def orthogonalize(*given):
@@ -195,7 +195,7 @@ def test_a_stop_is_noticed_between_the_products_of_a_large_head(monkeypatch):
         plain()
 
     monkeypatch.setattr(loss, "look_for_stop", look_for_stop)
-    assert take(train_state, Progress(), stop) == []
+    assert take(train_state, TrainingProgress(), stop) == []
     assert len(looks) == 2
     assert all(parameter.grad is None for parameter in train_state.model.parameters())
 

@@ -21,7 +21,14 @@ from core.model.requirements import LOGITS_AT_ONCE
 from core.model.transformer import Transformer
 from core.training import loop
 from core.training.compute import set_attention
-from core.training.loop import Plan, Progress, TrainState, accumulate_gradients, finite_gradients, train
+from core.training.loop import (
+    Plan,
+    TrainingProgress,
+    TrainState,
+    accumulate_gradients,
+    finite_gradients,
+    train,
+)
 from core.training.optimizer import make_optimizer
 from core.training.precision import Precision
 
@@ -50,7 +57,7 @@ def make_learner(model, config, precision=FLOAT32):
 
 
 def take(train_state, config, steps, progress=None, stop=None, batch_at=make_batch):
-    progress = progress or Progress()
+    progress = progress or TrainingProgress()
     return list(train(train_state, batch_at, config, Plan(steps, 128), progress, stop or StopToken()))
 
 
@@ -246,7 +253,11 @@ def test_another_seed_drops_other_activations():
 def test_a_loop_entered_again_goes_on_as_if_it_had_not_stopped():
     config = TrainingConfig(warmup_steps=2)
     whole = take(make_learner(make_model(dropout=0.2), config), config, 6)
-    train_state, progress, stop = make_learner(make_model(dropout=0.2), config), Progress(), StopToken()
+    train_state, progress, stop = (
+        make_learner(make_model(dropout=0.2), config),
+        TrainingProgress(),
+        StopToken(),
+    )
     halves = []
     for step in train(train_state, make_batch, config, Plan(6, 128), progress, stop):
         halves.append(step)
@@ -282,7 +293,7 @@ class Pair(ProcessGroup):
 def steps_of(group, config=None, stop=None, batch_at=make_batch):
     config = config or TrainingConfig()
     learner, stop = make_learner(make_model(dropout=0.5), config), stop or StopToken()
-    return train(learner, batch_at, config, Plan(3, 128), Progress(), stop, group)
+    return train(learner, batch_at, config, Plan(3, 128), TrainingProgress(), stop, group)
 
 
 def test_the_main_process_takes_the_steps_of_one_process_alone():
@@ -314,7 +325,9 @@ def test_two_processes_with_unequal_shares_take_the_steps_of_one():
             return x[share], y[share]
 
         train_state = make_learner(make_model(), config)
-        steps = list(train(train_state, batch_at, config, Plan(3, 128), Progress(), StopToken(), group))
+        steps = list(
+            train(train_state, batch_at, config, Plan(3, 128), TrainingProgress(), StopToken(), group)
+        )
         return steps, list(train_state.model.parameters())
 
     steps, weights = steps_and_weights(ProcessGroup())
@@ -357,7 +370,7 @@ def test_a_stop_within_a_step_waits_for_its_end_where_others_wait_for_the_gradie
 
 def test_a_loss_that_is_not_finite_ends_with_the_weights_of_the_step_before(loss_that_is):
     model, config = make_model(), TrainingConfig()
-    train_state, progress = make_learner(model, config), Progress()
+    train_state, progress = make_learner(model, config), TrainingProgress()
     take(train_state, config, 2, progress)
     before = [parameter.clone() for parameter in model.parameters()]
     loss_that_is(lambda _: math.nan)

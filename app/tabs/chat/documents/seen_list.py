@@ -81,7 +81,7 @@ class PassageView(QListView):
         self.setToolTip("What the reply repeats word for word, the longest first")
         set_role(self, "plain")
         self.setModel(rows)
-        self.setItemDelegate(_Rows(self))
+        self.setItemDelegate(_PassageRows(self))
         self.setWordWrap(True)
         self.setTextElideMode(Qt.TextElideMode.ElideNone)
         self.setResizeMode(QListView.ResizeMode.Adjust)
@@ -117,7 +117,7 @@ class PassageView(QListView):
         self.open_requested.emit(index.row())
 
 
-class _Rows(QStyledItemDelegate):
+class _PassageRows(QStyledItemDelegate):
     def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
         """As high as the text is in the width that the style sheet's padding leaves, which Qt does not take off."""
         option.rect.setWidth(option.rect.width() - 2 * PADDING_PX)

@@ -10,7 +10,7 @@ from app.tabs.chat.kept.conversation_model import ConversationModel
 from app.widgets.icons import icon
 from app.widgets.rows import ROW_ROLE, Index
 from app.widgets.theme import SMALL, TINY, colours, small_font
-from core.conversations.finding import Summary
+from core.conversations.finding import ConversationSummary
 
 PIN_PX = 16
 LONGEST_TITLE = 200
@@ -28,7 +28,7 @@ class ConversationDelegate(QStyledItemDelegate):
         return QSize(0, QFontMetrics(option.font).height() + small + 3 * TINY)
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
-        summary: Summary | None = index.data(ROW_ROLE).summary
+        summary: ConversationSummary | None = index.data(ROW_ROLE).summary
         painter.save()
         if summary is None:
             self._paint_heading(painter, option, str(index.data()))
@@ -64,7 +64,7 @@ class ConversationDelegate(QStyledItemDelegate):
         painter.drawText(place, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, text)
 
     def _paint_conversation(
-        self, painter: QPainter, option: QStyleOptionViewItem, index: Index, summary: Summary
+        self, painter: QPainter, option: QStyleOptionViewItem, index: Index, summary: ConversationSummary
     ) -> None:
         room = option.rect.adjusted(SMALL, TINY, -SMALL, -TINY)
         font = QFont(option.font)

@@ -22,7 +22,7 @@ from app.widgets.icons import give_icon
 from app.widgets.label import Label
 from app.widgets.layout import column, row
 from app.widgets.theme import MEDIUM
-from core.conversations.finding import Summary
+from core.conversations.finding import ConversationSummary
 
 WIDTH_PX = 232
 LONGEST_NAME = 60  # characters of a title in the name of a file
@@ -71,7 +71,7 @@ class ConversationList(QWidget):
     def minimumSizeHint(self) -> QSize:
         return QSize(WIDTH_PX - MEDIUM, 120)
 
-    def show_conversations(self, summaries: Sequence[Summary]) -> None:
+    def show_conversations(self, summaries: Sequence[ConversationSummary]) -> None:
         """Show exactly these; the chosen one stays chosen, wherever it stands now."""
         self.model.show(summaries)
         is_editing = self.view.indexWidget(self.view.currentIndex()) is not None
@@ -207,7 +207,7 @@ class ConversationList(QWidget):
     def _show_menu(self, place: QPoint) -> None:
         self.menu.popup(self.view.viewport().mapToGlobal(place))
 
-    def _chosen(self) -> Summary | None:
+    def _chosen(self) -> ConversationSummary | None:
         return self.model.summary(self.view.currentIndex().row())
 
     def _choose(self, conversation_id: str) -> None:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from PySide6.QtCore import Qt, Signal
 
 from app.widgets.rows import ROOT, Index, Rows
-from core.conversations.finding import Summary
+from core.conversations.finding import ConversationSummary
 from core.wording import counted, printable
 
 HEADINGS = ("Pinned", "Today", "Yesterday", "Earlier")
@@ -17,7 +17,7 @@ class ConversationRow(NamedTuple):
     """A conversation, or the heading of those below it."""
 
     key: str  # a conversation's id, or the heading
-    summary: Summary | None
+    summary: ConversationSummary | None
 
 
 class ConversationModel(Rows[ConversationRow]):
@@ -33,7 +33,7 @@ class ConversationModel(Rows[ConversationRow]):
         super().__init__(parent)
         self._today = date.today()
 
-    def show(self, summaries: Sequence[Summary]) -> None:
+    def show(self, summaries: Sequence[ConversationSummary]) -> None:
         """Take over what was listed now: rows come, go and move, and all others stay where they are."""
         self._today = date.today()
         rows = _with_headings(summaries, self._today)
@@ -43,7 +43,7 @@ class ConversationModel(Rows[ConversationRow]):
             if row != self._rows[place]:
                 self.put(place, row)
 
-    def summary(self, place: int) -> Summary | None:
+    def summary(self, place: int) -> ConversationSummary | None:
         """The conversation in a row; None for a heading, and for a row that is not there."""
         row = self.find(place)
         return row.summary if row is not None else None
@@ -76,14 +76,14 @@ class ConversationModel(Rows[ConversationRow]):
         self.renamed.emit(summary.id, title)
         return True
 
-    def second_line(self, summary: Summary) -> str:
+    def second_line(self, summary: ConversationSummary) -> str:
         """What stands below the title: which model it was talked with, and when."""
         when = datetime.fromtimestamp(summary.updated_at)
         is_recent = when.date() >= self._today - timedelta(days=1)
         written = when.strftime("%H:%M" if is_recent else "%Y-%m-%d")
         return f"{summary.run} · {written}" if summary.run else written
 
-    def _in_words(self, summary: Summary) -> str:
+    def _in_words(self, summary: ConversationSummary) -> str:
         when = datetime.fromtimestamp(summary.updated_at).strftime("%Y-%m-%d %H:%M")
         parts = [
             "pinned" if summary.pinned else "",
@@ -132,14 +132,14 @@ class ConversationModel(Rows[ConversationRow]):
         return {row.key: place for place, row in enumerate(self._rows)}
 
 
-def _with_headings(summaries: Sequence[Summary], today: date) -> list[ConversationRow]:
+def _with_headings(summaries: Sequence[ConversationSummary], today: date) -> list[ConversationRow]:
     groups: dict[str, list[ConversationRow]] = {heading: [] for heading in HEADINGS}
     for summary in summaries:
         groups[_heading(summary, today)].append(ConversationRow(summary.id, summary))
     return [row for name, group in groups.items() if group for row in (ConversationRow(name, None), *group)]
 
 
-def _heading(summary: Summary, today: date) -> str:
+def _heading(summary: ConversationSummary, today: date) -> str:
     if summary.pinned:
         return HEADINGS[0]
     days = (today - datetime.fromtimestamp(summary.updated_at).date()).days

@@ -14,7 +14,7 @@ from app.jobs.refresher import Refresher
 from app.tabs.chat.kept.conversation_list import ConversationList
 from app.widgets.banner import Banner
 from core.control import StopToken
-from core.conversations.finding import Summary
+from core.conversations.finding import ConversationSummary
 from core.events.base import Event, Notice
 from core.tasks.chat.conversations import (
     delete_conversations,
@@ -78,7 +78,7 @@ class ListController(QObject):
         return job
 
     @Slot(object)
-    def _show(self, summaries: Sequence[Summary]) -> None:
+    def _show(self, summaries: Sequence[ConversationSummary]) -> None:
         self.view.show_conversations(summaries)
 
     @Slot(list)

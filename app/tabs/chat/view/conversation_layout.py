@@ -18,7 +18,7 @@ END_PX = 12  # below the last message
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Place:
+class TextPlace:
     """A place in the text: of which message, which of its units, and where in that unit's document."""
 
     item: int
@@ -192,7 +192,7 @@ class ConversationLayout:
 
     # Places
 
-    def place_at(self, point: QPointF) -> Place | None:
+    def place_at(self, point: QPointF) -> TextPlace | None:
         """The place in the text that is nearest to a point."""
         if not self.items:
             return None
@@ -205,7 +205,7 @@ class ConversationLayout:
             position = 0
         elif inside.y() > document.size().height():
             position = document.characterCount() - 1
-        return Place(number, unit, max(position, 0))
+        return TextPlace(number, unit, max(position, 0))
 
     def document_at(self, item: int, unit: int) -> tuple[SegmentDocument, QPointF]:
         """A unit's document, laid out, and where its corner is."""

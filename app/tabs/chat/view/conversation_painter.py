@@ -14,7 +14,7 @@ from PySide6.QtGui import (
     QTextCursor,
 )
 
-from app.tabs.chat.view.conversation_layout import ConversationLayout, Place
+from app.tabs.chat.view.conversation_layout import ConversationLayout, TextPlace
 from app.tabs.chat.view.markdown_document import QUOTE, RULE
 from app.tabs.chat.view.match_marks import Span, paint_matches
 from app.tabs.chat.view.message_item import CODE_HEAD_PX, MessageItem, Unit
@@ -34,7 +34,7 @@ class Marks:
     what was found.
     """
 
-    selection: tuple[Place, Place] | None = None
+    selection: tuple[TextPlace, TextPlace] | None = None
     current: int = -1
     token: tuple[int, int, int] | None = None  # the message, and its characters from and to
     copied: Unit | None = None
@@ -202,7 +202,7 @@ class ConversationPainter:
 
 
 def _within(
-    selection: tuple[Place, Place], number: int, place: int, document: SegmentDocument
+    selection: tuple[TextPlace, TextPlace], number: int, place: int, document: SegmentDocument
 ) -> tuple[int, int]:
     """The part of a selection that is in one document."""
     start, end = selection

@@ -2,7 +2,7 @@
 
 from PySide6.QtGui import QTextBlockFormat, QTextCursor
 
-from app.tabs.chat.view.conversation_layout import ConversationLayout, Place
+from app.tabs.chat.view.conversation_layout import ConversationLayout, TextPlace
 from app.tabs.chat.view.message_item import MessageItem, Unit
 from app.tabs.chat.view.segment_document import SegmentDocument
 
@@ -16,16 +16,16 @@ class TextSelection:
 
     def __init__(self, layout: ConversationLayout) -> None:
         self._layout = layout
-        self.anchor: Place | None = None
-        self.end: Place | None = None
+        self.anchor: TextPlace | None = None
+        self.end: TextPlace | None = None
 
     def clear(self) -> None:
         self.anchor = self.end = None
 
-    def begin(self, place: Place) -> None:
+    def begin(self, place: TextPlace) -> None:
         self.anchor = self.end = place
 
-    def extend(self, place: Place) -> None:
+    def extend(self, place: TextPlace) -> None:
         """Move its end; it begins here where there is none yet."""
         self.anchor = self.anchor or place
         self.end = place
@@ -33,19 +33,19 @@ class TextSelection:
     def select_all(self) -> None:
         if self._layout.items:
             last = len(self._layout.items) - 1
-            self.anchor = Place(0, 0, 0)
-            self.end = Place(last, len(self._layout.items[last].units), 0)
+            self.anchor = TextPlace(0, 0, 0)
+            self.end = TextPlace(last, len(self._layout.items[last].units), 0)
 
-    def select_around(self, place: Place, kind: QTextCursor.SelectionType) -> None:
+    def select_around(self, place: TextPlace, kind: QTextCursor.SelectionType) -> None:
         """Select the word or paragraph at a place."""
         document, _ = self._layout.document_at(place.item, place.unit)
         cursor = QTextCursor(document)
         cursor.setPosition(min(place.position, document.characterCount() - 1))
         cursor.select(kind)
-        self.anchor = Place(place.item, place.unit, cursor.selectionStart())
-        self.end = Place(place.item, place.unit, cursor.selectionEnd())
+        self.anchor = TextPlace(place.item, place.unit, cursor.selectionStart())
+        self.end = TextPlace(place.item, place.unit, cursor.selectionEnd())
 
-    def span(self) -> tuple[Place, Place] | None:
+    def span(self) -> tuple[TextPlace, TextPlace] | None:
         """Its first place and the one behind its last, None where nothing is selected."""
         if self.anchor is None or self.end is None or self.anchor == self.end:
             return None

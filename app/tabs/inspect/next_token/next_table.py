@@ -13,7 +13,7 @@ from app.widgets.token_bars import draw_bars, draw_token
 from app.widgets.token_text import probability, visible
 from core.config.sampling import SamplingConfig
 from core.inspection.inspected import Inspected
-from core.inspection.next_token import FilteredProbs, Ranked
+from core.inspection.next_token import FilteredProbs, RankedTokens
 
 RANK, TOKEN, LOGIT, PROBABILITY, REMOVED = range(5)
 FOLLOWS = "◂ follows"  # beside the token with which the phrase goes on
@@ -40,7 +40,7 @@ class Ranking(Sequence[NextRow]):
     def __init__(
         self,
         inspected: Inspected,
-        tokens: Ranked,
+        tokens: RankedTokens,
         after: FilteredProbs,
         temperature: float,
         next_id: int | None,
@@ -93,7 +93,7 @@ class NextModel(Rows[NextRow]):
     def show_tokens(
         self,
         inspected: Inspected,
-        tokens: Ranked,
+        tokens: RankedTokens,
         after: FilteredProbs,
         sampling: SamplingConfig,
         position: int,

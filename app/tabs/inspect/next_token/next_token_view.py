@@ -17,7 +17,15 @@ from app.widgets.theme import set_role
 from app.widgets.token_text import probability, visible
 from core.config.sampling import SamplingConfig
 from core.inspection.inspected import Inspected
-from core.inspection.next_token import FilteredProbs, Ranked, Sought, draw_next, filtered, next_table, ranked
+from core.inspection.next_token import (
+    FilteredProbs,
+    RankedTokens,
+    Sought,
+    draw_next,
+    filtered,
+    next_table,
+    ranked,
+)
 from core.inspection.selection import Selection
 from core.inspection.view_kinds import VIEWS, ViewKind
 from core.wording import number
@@ -37,7 +45,7 @@ class NextTokenView(TypedTextView):
         self.setObjectName("nextTokenView")
         self._inspected: Inspected | None = None
         self._selection = Selection()
-        self._ranked: Ranked | None = None
+        self._ranked: RankedTokens | None = None
         self._run = ""
         self._looks_at_found = False  # the current row is that of the typed token, not one the user went to
         self.title = Label(objectName="nextTokenTitle", role="subtitle")
@@ -163,7 +171,7 @@ class NextTokenView(TypedTextView):
         self.found.setVisible(bool(sentence))
 
 
-def _entropy_text(tokens: Ranked, after: FilteredProbs) -> str:
+def _entropy_text(tokens: RankedTokens, after: FilteredProbs) -> str:
     if after.greedy:
         return f"Entropy {tokens.entropy:.3f} bits, then 0: at temperature 0 the likeliest token is taken."
     counts = (len(tokens.ids), *after.left)

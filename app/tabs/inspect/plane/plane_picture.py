@@ -49,7 +49,7 @@ MESSAGE_PX = 12  # from the edge
 
 
 @dataclass(slots=True)
-class Marks:
+class PlaneMarks:
     """What stands out, by id: each has rings or lines of its own, and its name is always there."""
 
     selected: int = -1
@@ -89,7 +89,7 @@ class PlanePicture(Pointed):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.marks = Marks()
+        self.marks = PlaneMarks()
         self.viewport = Viewport(1.0, 1.0)
         self.by_frequency = False
         self._plane: EmbeddingPlane | None = None

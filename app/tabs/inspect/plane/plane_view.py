@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QProgressBar, QPushButton, QWidget
 from app.tabs.inspect.plane.plane_canvas import ZOOM_STEP, PlaneCanvas
 from app.tabs.inspect.plane.plane_legend import PlaneLegend
 from app.tabs.inspect.plane.plane_neighbours import NEIGHBOURS, NeighbourPanel
-from app.tabs.inspect.plane.plane_picture import Marks
+from app.tabs.inspect.plane.plane_picture import PlaneMarks
 from app.tabs.inspect.plane.plane_tools import PlaneTools
 from app.tabs.inspect.view import InspectView
 from app.widgets.controls.small import named_button
@@ -102,7 +102,7 @@ class PlaneView(InspectView):
         self._layouts = {"pca": plane.pca}
         self._cancel()
         if not same:
-            self.canvas.marks = Marks()
+            self.canvas.marks = PlaneMarks()
             self.tools.search.clear()
         self.tools.setEnabled(True)
         self.tools.allow_frequency(plane.counts is not None, plane.why_no_counts)

@@ -26,7 +26,7 @@ STRIPS_PX = 132
 Matrix = NDArray[np.floating]
 
 
-class Picture(NamedTuple):
+class EmbeddingPicture(NamedTuple):
     """One thing to look at for all positions. `matrix` gives it as (positions, rows of the picture)."""
 
     title: str
@@ -51,16 +51,18 @@ def _wrapped(inspected: Inspected) -> Matrix:
     return wrapped
 
 
-TABLE = Picture(
+TABLE = EmbeddingPicture(
     "Position table, whole context", "dimension", "", lambda one: embedding_vectors(one.capture, "table")
 )
-TOKENS = Picture(
+TOKENS = EmbeddingPicture(
     "Token vectors of the phrase", "dimension", "", lambda one: embedding_vectors(one.capture, "tokens")
 )
-SUMS = Picture("Sums of the phrase", "dimension", "", lambda one: embedding_vectors(one.capture, "sum"))
-COSINES = Picture("Rotary angles, cosine", "pair", "", _cosines)
-WRAPPED = Picture("Rotary angles, -π to π", "pair", "rad", _wrapped)
-RADIANS = Picture("Rotary angles, not wrapped", "pair", "rad", _angles, signed=False)
+SUMS = EmbeddingPicture(
+    "Sums of the phrase", "dimension", "", lambda one: embedding_vectors(one.capture, "sum")
+)
+COSINES = EmbeddingPicture("Rotary angles, cosine", "pair", "", _cosines)
+WRAPPED = EmbeddingPicture("Rotary angles, -π to π", "pair", "rad", _wrapped)
+RADIANS = EmbeddingPicture("Rotary angles, not wrapped", "pair", "rad", _angles, signed=False)
 PICTURES = {
     "sinusoidal": (TABLE, SUMS, TOKENS),
     "learned": (TABLE, SUMS, TOKENS),
@@ -79,7 +81,7 @@ class EmbeddingView(InspectView):
         self.setObjectName("embeddingView")
         self._inspected: Inspected | None = None
         self._selection = Selection()
-        self._pictures: tuple[Picture, ...] = ()
+        self._pictures: tuple[EmbeddingPicture, ...] = ()
         self.sentence = Label(objectName="embeddingSentence", wordWrap=True)
         self.strips = HeatMap("Vectors of the selected position", "", "dimension")
         self.strips.setObjectName("embeddingStrips")
@@ -116,7 +118,7 @@ class EmbeddingView(InspectView):
         set_role(self.sentence, "muted")
         column(self.sentence, row(self.title, STRETCH, self.choice), self.strips, (self.picture, 1), of=self)
 
-    def _offer(self, pictures: tuple[Picture, ...]) -> None:
+    def _offer(self, pictures: tuple[EmbeddingPicture, ...]) -> None:
         """Offer what a model with such positions has; what was chosen stays where it is there too."""
         if pictures == self._pictures:
             return

@@ -22,7 +22,7 @@ Index: TypeAlias = QModelIndex | QPersistentModelIndex
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class VocabularyColumn:
     """One column: its title and tip, what a cell shows, and what sorting compares."""
 
     title: str
@@ -33,20 +33,22 @@ class Column:
 
 ID, TOKEN, BYTES, COUNT = range(4)
 COLUMNS = (
-    Column("Id", "The number that the model sees", lambda entry: f"{entry.id:,}", lambda entry: entry.id),
-    Column(
+    VocabularyColumn(
+        "Id", "The number that the model sees", lambda entry: f"{entry.id:,}", lambda entry: entry.id
+    ),
+    VocabularyColumn(
         "Token",
         "What it stands for: ␣ is a space, ⏎ the end of a line, → a tab, \\xe2 a byte of a larger character",
         lambda entry: visible(entry.text),
         lambda entry: entry.text,
     ),
-    Column(
+    VocabularyColumn(
         "Bytes",
         "How many bytes of UTF-8 it stands for",
         lambda entry: f"{entry.bytes:,}",
         lambda entry: entry.bytes,
     ),
-    Column(
+    VocabularyColumn(
         "Occurrences",
         "How often it occurs in the training text",
         lambda entry: f"{entry.count:,}",

@@ -3,16 +3,16 @@
 from app.tabs.chat.reply_meter import ReplyMeter
 from app.tabs.chat.tab import ChatTab
 from app.tabs.chat.view.shown_message import ShownMessage
-from core.conversations.finding import Summary
+from core.conversations.finding import ConversationSummary
 from core.conversations.message import Message
 from core.events.replies import ContextMoved, PromptRead, ReplyEnded, TokenWritten
 from tests.app.showing import FINISHED, RUN, shown
 from tests.app.tabs.chat.conftest import FakeModel
 
 SUMMARIES = [
-    Summary("two", "chat", "Goats of the high meadow", True, "first", 0.0, 12, ""),
-    Summary("one", "chat", "Who lives here?", False, "first", 0.0, 2, ""),
-    Summary("three", "completion", "Once upon a time", False, "gone", 0.0, 4, ""),
+    ConversationSummary("two", "chat", "Goats of the high meadow", True, "first", 0.0, 12, ""),
+    ConversationSummary("one", "chat", "Who lives here?", False, "first", 0.0, 2, ""),
+    ConversationSummary("three", "completion", "Once upon a time", False, "gone", 0.0, 4, ""),
 ]
 
 

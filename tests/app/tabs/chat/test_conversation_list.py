@@ -14,7 +14,7 @@ from app.tabs.chat.kept.conversation_list import ConversationList, file_name
 from app.tabs.chat.kept.conversation_model import ConversationModel
 from app.tabs.chat.kept.list_controller import ListController
 from app.widgets.banner import Banner
-from core.conversations.finding import Summary
+from core.conversations.finding import ConversationSummary
 from core.conversations.message import Conversation, Message
 from core.conversations.store import ConversationStore
 from core.runs.folder import Workspace
@@ -25,7 +25,7 @@ NOON = time.mktime((*time.localtime()[:3], 12, 0, 0, 0, 0, -1))
 
 
 def a_summary(id_, title="", days=0, pinned=False, **more):
-    return Summary(id_, "chat", title or id_, pinned, "first", NOON - days * DAY, 2, **more)
+    return ConversationSummary(id_, "chat", title or id_, pinned, "first", NOON - days * DAY, 2, **more)
 
 
 def shown(model: QAbstractItemModel):
