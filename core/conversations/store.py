@@ -27,6 +27,7 @@ from core.disk.database import AMONG, Database, DatabaseFile, Failures
 from core.errors.base import (
     AmbiguousConversationError,
     DamagedConversationsError,
+    NewerConversationsError,
     UnknownConversationError,
     UnusableConversationsError,
 )
@@ -35,7 +36,9 @@ from core.wording import encodable
 
 KEPT_DAYS = 30  # until a deleted conversation is forgotten for good
 DAY_SECONDS = 24 * 60 * 60
-FAILURES = Failures("conversations", DamagedConversationsError, UnusableConversationsError)
+FAILURES = Failures(
+    "conversations", DamagedConversationsError, UnusableConversationsError, NewerConversationsError
+)
 LONGEST_TITLE = 200
 
 

@@ -4,10 +4,10 @@ SQL on these tables stands in the rooms beside this one, and nowhere else.
 """
 
 from core.disk.database import Failures
-from core.errors.base import DamagedLibraryError
+from core.errors.base import DamagedLibraryError, NewerLibraryError
 
 SCHEMA_VERSION = 3
-FAILURES = Failures("library", DamagedLibraryError, DamagedLibraryError)
+FAILURES = Failures("library", DamagedLibraryError, DamagedLibraryError, NewerLibraryError)
 
 # `fingerprint` is that of the text, or of the file's bytes where there is no text in it.
 # `repeats` is the document that a duplicate repeats. `near` is the document that another nearly repeats, -1 until

@@ -41,11 +41,12 @@ IN_MEMORY, URI = ":memory:", "file:"
 
 
 class Failures(NamedTuple):
-    """How a database is called, and what is raised where its file is damaged, and where it is not of this version."""
+    """How a database is called, and what is raised where its file is damaged, another program's, or a newer version's."""
 
     name: str
     damaged: Callable[[Path, str], UserFacingError]
     not_ours: Callable[[Path, str], UserFacingError]
+    newer: Callable[[Path, str], UserFacingError]
 
 
 class Database:
@@ -221,7 +222,7 @@ class Database:
     def _found_version(self, version: int) -> int:
         found, tables = map(int, self.query(VERSION_AND_TABLES)[0])
         if found > version:
-            raise self._failures.not_ours(self._path, "a newer version of this program wrote it")
+            raise self._failures.newer(self._path, "a newer version of this program wrote it")
         if found == 0 and tables:
             raise self._failures.not_ours(self._path, "it is another program's database")
         return found

@@ -11,6 +11,7 @@ from core.system.packaged import command, program
 from core.wording import counted, listed, printable
 
 LONGEST_SHOWN = 100  # characters of a wrong name
+OPEN_WITH_NEWER = "Open the workspace with that version, or a newer one."
 
 
 @dataclass_transform(eq_default=False)
@@ -293,6 +294,12 @@ class DamagedLibraryError(UserFacingError):
     remedy = "Restore it from a backup, or move the file away and import the documents again."
 
 
+class NewerLibraryError(DamagedLibraryError):
+    """A library that is whole, but of a version of the program that is newer than this one."""
+
+    remedy = OPEN_WITH_NEWER
+
+
 # Conversations
 
 
@@ -328,12 +335,18 @@ class BadConversationFileError(UserFacingError):
 
 
 class UnusableConversationsError(UserFacingError):
-    """A database of conversations that is another program's, or a later version's. It is left as it is."""
+    """A database of conversations that is another program's. It is left as it is."""
 
     path: Path
     reason: str
     message = "The conversations in {path} cannot be opened: {reason}. Nothing in the file was changed."
-    remedy = "Install the newest version, or move the file away to start a new one."
+    remedy = "Move the file away to start a new one."
+
+
+class NewerConversationsError(UnusableConversationsError):
+    """A database of conversations of a version of the program that is newer than this one."""
+
+    remedy = OPEN_WITH_NEWER
 
 
 class DamagedConversationsError(UnusableConversationsError):

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from core.errors.base import UsageError, UserFacingError
+from core.errors.base import OPEN_WITH_NEWER, UsageError, UserFacingError
 from core.system.packaged import command, is_packaged
 from core.wording import counted
 
@@ -159,6 +159,21 @@ class DamagedRunError(UserFacingError):
     reason: str
     message = "The run {name!r} cannot be opened: {reason}."
     remedy = "Restore the file from a backup, or delete the run's folder and train a new run."
+
+
+class BadRunFileError(DamagedRunError):
+    """A run.toml with what no run of this version has; a newer version may have written it."""
+
+    remedy = (
+        "If a newer version of the program wrote it, open the workspace with that one. Otherwise correct the file, or "
+        "restore it from a backup."
+    )
+
+
+class NewerRunError(DamagedRunError):
+    """A run's folder with a file of a version of the program that is newer than this one."""
+
+    remedy = OPEN_WITH_NEWER
 
 
 class TrainingDivergedError(UserFacingError):

@@ -15,7 +15,7 @@ from filelock import FileLock, Timeout
 from core.config.run import RunConfig
 from core.config.toml import checked, read_run
 from core.errors.base import UsageError, UserFacingError
-from core.errors.runs import DamagedCheckpointError, DamagedRunError, UnknownRunError
+from core.errors.runs import BadRunFileError, DamagedCheckpointError, DamagedRunError, UnknownRunError
 from core.events.base import Event
 from core.runs.folder import RunFolder, Workspace
 from core.runs.journal import read_events
@@ -160,7 +160,8 @@ def read_config(run: RunFolder) -> RunConfig:
     """The run's settings. Where its run.toml is missing, those that its newest checkpoint kept.
 
     Raises:
-        DamagedRunError: Its run.toml is wrong, or missing and no checkpoint kept the settings.
+        BadRunFileError: Its run.toml is wrong, or of a newer version.
+        DamagedRunError: It is missing, and no checkpoint kept the settings.
     """
     if not run.config.exists():
         config = settings_of_checkpoints(run)
@@ -170,7 +171,7 @@ def read_config(run: RunFolder) -> RunConfig:
     try:
         return read_run(run.config)
     except UsageError as cause:
-        raise DamagedRunError(run.name, f"its run.toml is not valid. {cause}".removesuffix(".")) from cause
+        raise BadRunFileError(run.name, f"its run.toml is not valid. {cause}".removesuffix(".")) from cause
 
 
 def settings_of_checkpoints(run: RunFolder) -> RunConfig | None:

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict
 from core.config.renamed import with_new_settings
 from core.control import StopToken
 from core.disk.checksums import hash_file, hash_record
+from core.errors.base import OPEN_WITH_NEWER
 from core.errors.runs import DamagedCheckpointError
 from core.runs.folder import checkpoint_name
 
@@ -31,8 +32,8 @@ class LaterVersionError(DamagedCheckpointError):
     def __init__(self, path: Path) -> None:
         super().__init__(path, "")
         self.args = (path,)
-        self.message = f"The checkpoint {path.name} was written by a later version of this program."
-        self.remedy = "Open the run with that version, or a newer one."
+        self.message = f"The checkpoint {path.name} was written by a newer version of this program."
+        self.remedy = OPEN_WITH_NEWER
 
 
 class UnfitStateError(ValueError):

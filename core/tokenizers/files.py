@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from core.disk.files import write_whole
-from core.errors.runs import DamagedRunError
+from core.errors.runs import DamagedRunError, NewerRunError
 from core.tokenizers.bpe import BYTE_OF_LETTER, BpeTokenizer
 from core.tokenizers.char import CharTokenizer
 from core.tokenizers.tokenizer import ROLES, SPECIALS, Tokenizer
@@ -41,9 +41,13 @@ def load_tokenizer(path: Path) -> Tokenizer:
 
     Raises:
         DamagedRunError: The file is missing or unreadable, or is not a tokenizer of ours.
+        NewerRunError: A newer version of the program wrote it.
     """
     try:
-        return _from_record(json.loads(path.read_text(encoding="utf-8")))
+        record = json.loads(path.read_text(encoding="utf-8"))
+        if _is_newer(record):
+            raise NewerRunError(path.parent.name, f"a newer version of this program wrote its {path.name}")
+        return _from_record(record)
     except FileNotFoundError as cause:
         raise DamagedRunError(path.parent.name, f"{path.name} is missing") from cause
     except OSError as cause:
@@ -52,9 +56,16 @@ def load_tokenizer(path: Path) -> Tokenizer:
         raise DamagedRunError(path.parent.name, f"{path.name} is damaged") from cause
 
 
+def _is_newer(record: Any) -> bool:
+    if not isinstance(record, dict) or record.get("format") != FORMAT:
+        return False
+    version = record.get("version")
+    return type(version) is int and version > VERSION
+
+
 def _from_record(record: Any) -> Tokenizer:
     if not isinstance(record, dict) or (record.get("format"), record.get("version")) != (FORMAT, VERSION):
-        raise ValueError("not a tokenizer file, or one of a later program")
+        raise ValueError("not a tokenizer file")
     tokens, merges = _strings(record.get("tokens")), _pairs(record.get("merges"))
     learned = tokens[len(SPECIALS) : -len(ROLES)]
     if tokens != [*SPECIALS, *learned, *ROLES] or len(set(learned)) != len(learned):

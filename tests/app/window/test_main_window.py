@@ -1,8 +1,10 @@
 """The window holds the tabs together, leads through the menus, and leaves to jobs what takes long."""
 
+import sqlite3
 import subprocess
 import sys
 import threading
+from contextlib import closing
 from types import SimpleNamespace
 
 import pytest
@@ -14,12 +16,13 @@ from app.application import CrashHook, failure_box, run
 from app.errors import DEFECT
 from app.splash import has_display
 from core.config.corpus import CleaningConfig
+from core.conversations.store import ConversationStore
 from core.corpus.duplicates import digest_text
 from core.corpus.ledger import Reading
 from core.corpus.library import Library
 from core.corpus.reading import Digested
 from core.documents.document import Document
-from core.errors.base import NoDisplayError
+from core.errors.base import OPEN_WITH_NEWER, NoDisplayError
 from core.errors.system import WorkspaceError
 from core.events.documents import FileReading
 from core.runs.catalog import Catalog
@@ -138,6 +141,21 @@ def test_without_a_display_it_says_so_before_qt_could_abort(monkeypatch, workspa
     assert not has_display()
     with pytest.raises(NoDisplayError):
         run(workspace)
+
+
+def test_on_a_workspace_of_a_newer_version_the_window_says_so_and_changes_nothing(qtbot, workspace):
+    for path, tab in ((workspace.library, "corpus_tab"), (workspace.conversations, "chat_tab")):
+        (Library if tab == "corpus_tab" else ConversationStore)(path).close()
+        with closing(sqlite3.connect(path)) as connection:
+            connection.execute("PRAGMA user_version = 99")
+    before = workspace.library.read_bytes(), workspace.conversations.read_bytes()
+    window = NamedTabs(workspace)
+    window.show()
+    qtbot.waitUntil(lambda: OPEN_WITH_NEWER in window.corpus_tab.banner.text())
+    window.tabs.setCurrentIndex(2)
+    qtbot.waitUntil(lambda: OPEN_WITH_NEWER in window.chat_tab.banner.text())
+    leave(qtbot, window)
+    assert before == (workspace.library.read_bytes(), workspace.conversations.read_bytes())
 
 
 def test_a_display_that_nobody_serves_is_none(monkeypatch):

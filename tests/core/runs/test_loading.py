@@ -153,7 +153,7 @@ def test_a_state_that_is_not_one_is_noticed(run, text):
 def test_a_state_of_a_later_format_is_refused(run):
     path = run.checkpoint(6) / "state.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"format": 3}))
-    with pytest.raises(DamagedCheckpointError, match="later version"):
+    with pytest.raises(DamagedCheckpointError, match="newer version"):
         read_all(run)
 
 

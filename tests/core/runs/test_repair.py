@@ -121,7 +121,7 @@ def test_a_checkpoint_of_a_later_version_is_not_stepped_back_over(run):
     (run.checkpoint(6) / "state.json").write_text('{"format": 99}')
     with pytest.raises(LaterVersionError) as refused:
         repair_checkpoints(run, StopToken())
-    assert "Open the run with that version" in refused.value.remedy
+    assert "Open the workspace with that version" in refused.value.remedy
     assert checkpoint_steps(run) == (2, 4, 6)
 
 
