@@ -1,5 +1,6 @@
 """Which runs there are, and which of their models is open: the window's, shared with the other tabs."""
 
+from collections.abc import Sequence
 from functools import partial
 
 from PySide6.QtCore import QObject, Signal, Slot
@@ -36,7 +37,7 @@ class ModelOpening(QObject):
         self._newest: RunSummary | None = None  # of those with a checkpoint that was trained
         self._activated = False
         self._suggesting = NewestJob(context.queues, "runs", self)
-        self._suggesting.ended.connect(tab.talk.show_suggestions)
+        self._suggesting.ended.connect(self._suggest)
         self.slot.opening.connect(self._show_opening)
         self.slot.noticed.connect(tab.banner.show_notice)
         self.slot.changed.connect(self._show_model)
@@ -105,6 +106,11 @@ class ModelOpening(QObject):
         if self.slot.model is not None:
             self._suggesting.start(partial(suggest_prompts, self._workspace, self.name))
         self.opened.emit()
+
+    @Slot(object)
+    def _suggest(self, prompts: Sequence[str] | None) -> None:
+        if prompts is not None:  # else the window closes
+            self._tab.talk.show_suggestions(prompts)
 
     @Slot()
     def _open_newer(self) -> None:

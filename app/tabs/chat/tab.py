@@ -332,7 +332,6 @@ class ChatTab(Tab):
         talk.show_version(self._shown[-1] if is_text and self._shown else None)
         self._enable_actions()
         self.view.set_can_reply(not obstacle or obstacle == NO_PROMPT)
-        talk.context_bar.setVisible(self._model is not None)
         self.model_bar.set_idle(not self._replying and not self._opening)
         talk.newer_button.setEnabled(not self._replying)
         is_empty = not self._shown and not (talk.kind == "completion" and talk.editor.text())

@@ -112,6 +112,7 @@ class TalkColumn(QWidget):
         self.status.setToolTip(self.status.text())
         self.context.setText(f"context {meter.context()}" if meter is not None and known else "")
         percent = 100 * meter.context_used // meter.context_length if meter is not None and known else 0
+        self.context_bar.setVisible(known)
         self.context_bar.setValue(percent)  # draws the bar anew at once, but not where it stands already
 
     def show_version(self, shown: ShownMessage | None) -> None:
@@ -145,11 +146,11 @@ class TalkColumn(QWidget):
         self.version = Label(objectName="versionLabel", accessibleName="Version of the text", role="muted")
         self.version.setToolTip("Alt+Left and Alt+Right go through the versions of the text")
         self.context = Label(objectName="contextLabel", accessibleName="Context used", role="muted")
-        self.context_bar = QProgressBar(objectName="contextBar", textVisible=False)
+        self.context_bar = QProgressBar(objectName="contextBar", textVisible=False, visible=False)
         self.context_bar.setFixedWidth(BAR_WIDTH_PX)
         self.context_bar.setRange(0, 100)
         kept = self.context_bar.sizePolicy()
-        kept.setRetainSizeWhenHidden(True)  # or the figures beside it move when a model is there
+        kept.setRetainSizeWhenHidden(True)  # or the figures beside it move when they come
         self.context_bar.setSizePolicy(kept)
         self.context_bar.setToolTip("How much of the model's context is used")
         self.context_bar.setAccessibleName("Context used")

@@ -97,7 +97,7 @@ class PreviewCard(QFrame):
         self._row = row
         self.name.setText(row.name if row else "Preview")
         self.name.setToolTip(row.path if row else "")
-        self.facts.setText(facts(row) if row else "Choose a document to see the text that was read from it.")
+        self.facts.setText(facts(row) if row else "Select a document to see the text that was read from it.")
         self.read_button.setVisible(row is not None and row.state == DocumentState.CANCELLED)
         if not same:
             self.pages.hide()

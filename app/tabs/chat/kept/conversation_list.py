@@ -26,7 +26,7 @@ from core.conversations.finding import ConversationSummary
 
 WIDTH_PX = 232
 LONGEST_NAME = 60  # characters of a title in the name of a file
-NOTHING_YET = "No conversations yet. Each one is kept here from its first message on."
+NOTHING_YET = "No conversations yet. Each one is kept here from its first message."
 
 
 class ConversationList(QWidget):

@@ -132,6 +132,7 @@ def test_enter_sends_and_the_reply_streams_into_a_bubble(tab, opened, models, qt
     assert tab.talk.status.text().startswith("42 tokens/s · first token ")
     assert tab.talk.context.text() == "context 8 of 128 tokens"
     assert tab.talk.context_bar.value() == 6  # percent
+    assert tab.talk.context_bar.isVisible()
 
 
 def test_the_next_prompt_takes_the_conversation_along(tab, opened, models, qtbot):

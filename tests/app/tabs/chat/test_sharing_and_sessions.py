@@ -192,10 +192,9 @@ def test_sampling_that_cannot_be_is_left_behind(tab, opened, qtbot):
 # The model that all tabs share
 
 
-def test_there_is_no_context_bar_without_a_model(tab, controller, qtbot):
-    assert not tab.talk.context_bar.isVisible()
+def test_there_is_no_context_bar_before_a_reply(tab, controller, qtbot):
     open_run(controller, qtbot, "first")
-    assert tab.talk.context_bar.isVisible()
+    assert not tab.talk.context_bar.isVisible()
 
 
 def test_a_model_that_another_tab_opens_is_the_chats_as_well(tab, opened, slot, models, qtbot):
@@ -365,6 +364,13 @@ def test_a_conversation_that_goes_on_with_another_model_says_so(tab, opened, mod
     qtbot.waitUntil(lambda: not opened.active)
     assert shown(tab) == ["What is a module?", "A file."]
     assert tab.banner.text() == "This conversation was with 'first'. From here on, 'second' answers."
+
+
+def test_a_search_for_suggestions_that_ends_with_the_window_is_no_failure(tab, controller, qtbot):
+    tab.talk.show_suggestions(["Where does Arrin live?"])
+    controller.models._suggesting.ended.emit(None)
+    (button,) = tab.talk.suggestions.findChildren(QPushButton)
+    assert button.text() == "Where does Arrin live?"
 
 
 def test_a_suggested_question_is_sent_by_a_click(tab, opened, models, queues, qtbot):
