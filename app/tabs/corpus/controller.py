@@ -317,8 +317,8 @@ class CorpusController(TabController):
     def _connect(self) -> None:
         self._pump.portion.connect(self._show_events)
         self._tab.add_requested.connect(self.add_or_take)
-        self._tab.pause_requested.connect(self._pause)
-        self._tab.cancel_requested.connect(self.stop)
+        self._tab.strip.pause_requested.connect(self._pause)
+        self._tab.strip.cancel_requested.connect(self.stop)
         self._show_action.triggered.connect(self._show_reported)
         self._go_on_action.triggered.connect(self._go_on)
         self._forget_action.triggered.connect(self._forget)

@@ -29,8 +29,6 @@ class CorpusTab(DropArea, Tab):
     Signals:
         add_requested: Paths of files and folders to be read, dropped or chosen.
         sample_requested: The user wants to begin with the sample corpus.
-        pause_requested: True to hold the import back, False to let it go on.
-        cancel_requested: The import should end.
         watch_requested: A folder to be watched, or None to watch none any more.
     """
 
@@ -38,8 +36,6 @@ class CorpusTab(DropArea, Tab):
 
     add_requested = Signal(list)
     sample_requested = Signal()
-    pause_requested = Signal(bool)
-    cancel_requested = Signal()
     watch_requested = Signal(object)
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -185,8 +181,6 @@ class CorpusTab(DropArea, Tab):
         self.tools.sample_button.clicked.connect(self.sample_requested)
         self.first_start.files_requested.connect(self.choose_files)
         self.first_start.sample_requested.connect(self.sample_requested)
-        self.strip.pause_requested.connect(self.pause_requested)
-        self.strip.cancel_requested.connect(self.cancel_requested)
         self.table.summary_changed.connect(self._show_summary)
         self.chart.chosen.connect(self.documents.filter_kind)
         self.documents.filters_cleared.connect(self.chart.show_all)

@@ -34,12 +34,10 @@ class HeatMap(FocusFrame):
 
     Signals:
         hovered: The row and column under the mouse.
-        hovered_away: The mouse left the cells.
         cell_selected: The row and column that was clicked, or that the arrow keys went to.
     """
 
     hovered = Signal(int, int)
-    hovered_away = Signal()
     cell_selected = Signal(int, int)
 
     def __init__(
@@ -233,7 +231,6 @@ class HeatMap(FocusFrame):
         cell = self._cell_at(position)
         if cell is None:
             QToolTip.hideText()
-            self.hovered_away.emit()
             return
         where = self.view.viewport().mapToGlobal(self.view.mapFromScene(position))
         QToolTip.showText(where, self.describe_cell(*cell), self.view)
@@ -263,8 +260,6 @@ class HeatMap(FocusFrame):
     def eventFilter(self, view: QObject, event: QEvent) -> bool:
         if event.type() in (QEvent.Type.FocusIn, QEvent.Type.FocusOut):
             self._show_cell()
-        if event.type() == QEvent.Type.Leave:
-            self.hovered_away.emit()
         return super().eventFilter(view, event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:

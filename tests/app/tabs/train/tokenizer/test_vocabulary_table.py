@@ -25,7 +25,7 @@ def table(qtmodeltester):
 
 
 def ids(table):
-    return [table.entry(table.index(row, 0)).id for row in range(table.rowCount())]
+    return [table.row(row).id for row in range(table.rowCount())]
 
 
 def cells(table, row):
