@@ -1,12 +1,16 @@
 """The way through "Try the sample": make the corpus, train on it alone, and end in the Chat tab with a question."""
 
+from collections.abc import Sequence
 from functools import partial
 
 from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtWidgets import QWidget
 
 from app.context import Context
 from app.errors import sentences
-from app.widgets.controls.step_strip import StepStrip
+from app.widgets.label import Label
+from app.widgets.layout import row
+from app.widgets.theme import LARGE, SMALL, set_role
 from core.config.corpus import CleaningConfig, CorpusConfig
 from core.config.presets import DEFAULT_PRESET, preset_run
 from core.config.run import RunConfig
@@ -22,6 +26,34 @@ NEXT = (
     "Help > Try the sample starts this tour again."
 )
 BUSY = 'The sample was read. Another run is training: press "Try the sample" again once that has ended.'
+DONE = "✓"
+
+
+class StepStrip(QWidget):
+    """A few named steps in a row, and which of them is being taken; hidden until one is."""
+
+    def __init__(self, titles: Sequence[str], parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._titles = tuple(titles)
+        self._labels = [Label() for _ in titles]
+        self.at_end = False  # whether the last step is shown
+        layout = row(of=self, margins=(0, 0, LARGE, SMALL))
+        for place, label in enumerate(self._labels):
+            if place:
+                layout.addWidget(Label("›", role="muted"))
+            layout.addWidget(label)
+        self.hide()
+
+    @Slot(int)
+    def show_step(self, current: int) -> None:
+        """Show that the steps before `current`, counted from 0, are done, and that it is being taken."""
+        for place, (label, title) in enumerate(zip(self._labels, self._titles, strict=True)):
+            role = "subtitle" if place == current else "muted"
+            set_role(label, role)  # before the text, which asks for room
+            label.setText(f"{DONE} {title}" if place < current else f"{place + 1} {title}")
+        self.at_end = current == len(self._titles) - 1
+        self.setAccessibleName(f"Step {current + 1} of {len(self._titles)}: {self._titles[current]}")
+        self.show()
 
 
 class FirstRun(QObject):

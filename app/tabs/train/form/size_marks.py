@@ -4,16 +4,53 @@ from collections.abc import Collection, Mapping
 from functools import partial
 from typing import Any
 
-from PySide6.QtCore import QObject, Slot
+from PySide6.QtCore import QObject, Qt, Slot
+from PySide6.QtWidgets import QToolButton, QWidget
 
 from app.tabs.train.form.size_dial import title_of
-from app.widgets.controls.auto_mark import AutoMark
 from app.widgets.controls.config_form import Fields
 from app.widgets.controls.editors import number_text
+from app.widgets.icons import give_icon
+from app.widgets.theme import LARGE, set_role
 from core.config.run import RunConfig
 from core.config.sizes import SIZED, value_of_size
 
 GOES_WITH_WIDTH = ("n_heads", "d_ff")
+AUTO = "auto"
+
+
+class AutoMark(QToolButton):
+    """Beside an editor: says "auto", and is a button with an arrow back where the value was changed by hand."""
+
+    def __init__(self, title: str, name: str, parent: QWidget | None = None) -> None:
+        """`title` is that of the setting."""
+        super().__init__(parent)
+        self.setObjectName(name)
+        self._title = title
+        self.ensurePolished()  # before its font is known
+        self.setFixedWidth(self.fontMetrics().horizontalAdvance(AUTO) + LARGE)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setText(AUTO)
+        give_icon(self, "undo", "accent")
+        set_role(self, "mark")
+        self.show_auto("")
+
+    def show_auto(self, reason: str) -> None:
+        """The value follows; `reason` says from what, as a sentence."""
+        self._show(is_auto=True)
+        self.setToolTip(reason)
+        self.setAccessibleName(f"{self._title}: auto")
+
+    def show_changed(self, reason: str) -> None:
+        """The value was changed by hand; `reason` says what it would be."""
+        self._show(is_auto=False)
+        self.setToolTip(reason)
+        self.setAccessibleName(f"{self._title}: back to auto")
+
+    def _show(self, *, is_auto: bool) -> None:
+        style = Qt.ToolButtonStyle.ToolButtonTextOnly if is_auto else Qt.ToolButtonStyle.ToolButtonIconOnly
+        self.setToolButtonStyle(style)
+        self.setEnabled(not is_auto)
 
 
 class SizeMarks(QObject):

@@ -3,13 +3,14 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import Signal, Slot
+from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
-from app.tabs.train.tokenizer.token_chips import TokenChips
+from app.widgets.controls.chips import ChipColours, Chips, ChipText
 from app.widgets.controls.small import scrolled
 from app.widgets.label import Label
 from app.widgets.layout import column
-from app.widgets.theme import HUGE, SMALL
+from app.widgets.theme import HUGE, SMALL, colours
 from app.widgets.token_text import visible
 from core.tasks.models.examine_tokenizer import TokenizerCard, TokenPiece
 from core.wording import counted
@@ -18,6 +19,47 @@ SENTENCE = "The quick brown fox jumps over the lazy dog."
 MOST_CHARACTERS = 2_000  # more would be a document
 LINES = 2
 CHIPS_HEIGHT_PX = 112
+
+
+class TokenChips(Chips):
+    """A sentence taken apart: tokens in three colours by turns, so that each is seen to be one, its id below it.
+
+    Signals:
+        chosen: The id of the token that was clicked.
+    """
+
+    chosen = Signal(int)
+
+    title = "The sentence in tokens"
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._pieces: Sequence[TokenPiece] = ()
+        self.place_chosen.connect(self._choose)
+
+    def show_pieces(self, pieces: Sequence[TokenPiece]) -> None:
+        self._pieces = pieces
+        self.show_texts([ChipText(piece.text, str(piece.id), _spoken(piece)) for piece in pieces])
+
+    def colours_of(self, place: int) -> ChipColours:
+        theme = colours()
+        if not self._pieces[place].known:
+            return ChipColours(QColor(theme.danger_soft), QColor(theme.danger), QColor(theme.danger))
+        fills = (theme.accent_soft, theme.notice_soft, theme.warning_soft)
+        return ChipColours(QColor(fills[place % 3]), QColor(theme.border_strong), QColor(theme.text))
+
+    def tool_tip_of(self, place: int) -> str:
+        piece = self._pieces[place]
+        unknown = "" if piece.known else "Not in the vocabulary. "
+        return f"{unknown}Click to copy the id {piece.id}"
+
+    @Slot(int)
+    def _choose(self, place: int) -> None:
+        self.chosen.emit(self._pieces[place].id)
+
+
+def _spoken(piece: TokenPiece) -> str:
+    return f"{visible(piece.text)}, id {piece.id}"
 
 
 class SentencePanel(QWidget):

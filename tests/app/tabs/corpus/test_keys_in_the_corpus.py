@@ -27,13 +27,13 @@ def action_button(tab, name):
 
 def test_alt_c_ends_an_import(rows, qtbot):
     rows.strip.show_begun(waiting=0)
-    with qtbot.waitSignal(rows.cancel_requested):
+    with qtbot.waitSignal(rows.strip.cancel_requested):
         qtbot.keyClick(rows, Qt.Key.Key_C, ALT)
 
 
 def test_escape_leaves_an_import_alone(rows, qtbot):
     rows.strip.show_begun(waiting=0)
-    with qtbot.assertNotEmitted(rows.cancel_requested):
+    with qtbot.assertNotEmitted(rows.strip.cancel_requested):
         qtbot.keyClick(rows, Qt.Key.Key_Escape)
     assert rows.strip.cancel_button.isEnabled()
 

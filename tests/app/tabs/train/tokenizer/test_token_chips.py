@@ -1,7 +1,7 @@
 import pytest
 from PySide6.QtCore import Qt
 
-from app.tabs.train.tokenizer.token_chips import TokenChips
+from app.tabs.train.tokenizer.sentence_panel import TokenChips
 from core.tasks.models.examine_tokenizer import TokenPiece
 
 PIECES = (TokenPiece(7, "The", True), TokenPiece(1, "ß", False), TokenPiece(4711, " sheep", True))
