@@ -2,16 +2,7 @@
 
 from collections import deque
 
-from PySide6.QtCore import (
-    QCoreApplication,
-    QDeadlineTimer,
-    QEventLoop,
-    QObject,
-    Qt,
-    QThread,
-    Signal,
-    Slot,
-)
+from PySide6.QtCore import QCoreApplication, QDeadlineTimer, QEventLoop, QObject, Qt, QThread, Signal, Slot
 
 from app.jobs.job import Job, OpenStream
 

@@ -5,14 +5,7 @@ from collections.abc import Sequence
 import shiboken6
 from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QSize, Qt, Slot
 from PySide6.QtGui import QAccessible, QAccessibleEvent, QAction
-from PySide6.QtWidgets import (
-    QApplication,
-    QFrame,
-    QLayout,
-    QPushButton,
-    QSizePolicy,
-    QWidget,
-)
+from PySide6.QtWidgets import QApplication, QFrame, QLayout, QPushButton, QSizePolicy, QWidget
 
 from app.widgets.controls.small import application, tool_button
 from app.widgets.label import Label

@@ -3,15 +3,8 @@
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from PySide6.QtCore import (
-    Qt,
-    Signal,
-    Slot,
-)
-from PySide6.QtWidgets import (
-    QLineEdit,
-    QWidget,
-)
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtWidgets import QLineEdit, QWidget
 
 from app.tabs.corpus.document_table import DocumentTable
 from app.tabs.corpus.document_view import DocumentView

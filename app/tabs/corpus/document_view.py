@@ -21,13 +21,7 @@ from PySide6.QtGui import (
     QPaintEvent,
     QResizeEvent,
 )
-from PySide6.QtWidgets import (
-    QAbstractItemView,
-    QHeaderView,
-    QStyle,
-    QTableView,
-    QWidget,
-)
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QStyle, QTableView, QWidget
 
 from app.tabs.corpus.columns import COLUMNS, NAME, NOTE, READABLE_NOTE, SPARE, STATE, TAGS
 from app.tabs.corpus.document_table import DocumentTable, Index

@@ -4,12 +4,7 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal, Slot
 from PySide6.QtGui import QFont, QResizeEvent
-from PySide6.QtWidgets import (
-    QButtonGroup,
-    QFrame,
-    QToolButton,
-    QWidget,
-)
+from PySide6.QtWidgets import QButtonGroup, QFrame, QToolButton, QWidget
 
 from app.tabs.corpus.cleaning_menu import CleaningButton
 from app.tabs.corpus.columns import has_text, kind_title, note, pages

@@ -80,10 +80,7 @@ class RowActions(QObject):
         )
         self.remove.setShortcut(QKeySequence(QKeySequence.StandardKey.Delete))
         self.open_file = self._action(
-            "&Open the file",
-            "file",
-            self._open_file,
-            "Open the selected files in their own programs",
+            "&Open the file", "file", self._open_file, "Open the selected files in their own programs"
         )
         self.open_folder = self._action(
             "Open its &folder", "folder", self._open_folder, "Open the folders that the selected files are in"

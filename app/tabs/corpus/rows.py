@@ -124,11 +124,7 @@ class ImportRows:
 
 def _restated(event: FileRestated, before: DocumentRow) -> DocumentRow:
     return replace(
-        before,
-        id=event.document_id,
-        state=event.state,
-        reason=event.reason,
-        characters=event.characters,
+        before, id=event.document_id, state=event.state, reason=event.reason, characters=event.characters
     )
 
 

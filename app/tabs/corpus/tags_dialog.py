@@ -5,14 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from PySide6.QtCore import QStringListModel, Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import (
-    QCompleter,
-    QDialog,
-    QDialogButtonBox,
-    QLineEdit,
-    QPushButton,
-    QWidget,
-)
+from PySide6.QtWidgets import QCompleter, QDialog, QDialogButtonBox, QLineEdit, QPushButton, QWidget
 
 from app.widgets.controls.check_list import CHECKED, UNCHECKED, CheckList, CheckRow, check_view
 from app.widgets.label import Label

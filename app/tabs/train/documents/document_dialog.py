@@ -4,14 +4,7 @@ from collections.abc import Container
 
 from PySide6.QtCore import QStringListModel, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QIcon
-from PySide6.QtWidgets import (
-    QAbstractItemView,
-    QDialog,
-    QDialogButtonBox,
-    QListView,
-    QPushButton,
-    QWidget,
-)
+from PySide6.QtWidgets import QAbstractItemView, QDialog, QDialogButtonBox, QListView, QPushButton, QWidget
 
 from app.tabs.train.documents.document_words import share_words
 from app.widgets.controls.check_list import CheckList, CheckRow, check_view

@@ -20,11 +20,7 @@ class FormColumn(QWidget):
     """Never narrower than its form: an area that scrolls up and down would cut off what does not fit."""
 
     def __init__(
-        self,
-        form: Sequence[QWidget],
-        facts: Sequence[QWidget],
-        below: QWidget,
-        parent: QWidget | None = None,
+        self, form: Sequence[QWidget], facts: Sequence[QWidget], below: QWidget, parent: QWidget | None = None
     ) -> None:
         """`form` scrolls above what stands `below` it; `facts` stay in sight where there is room."""
         super().__init__(parent)

@@ -4,13 +4,7 @@ from functools import partial
 
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import (
-    QComboBox,
-    QMenu,
-    QSizePolicy,
-    QToolButton,
-    QWidget,
-)
+from PySide6.QtWidgets import QComboBox, QMenu, QSizePolicy, QToolButton, QWidget
 
 from app.widgets.controls.check_menu import CheckMenuButton
 from app.widgets.controls.slider import ClickSlider

@@ -50,8 +50,7 @@ class CurvesController(QObject):
         if self._curves.baselines:
             return
         job = self._queues.start(
-            "baselines",
-            partial(measure_run_baselines, self._workspace, name, only_kept=only_kept),
+            "baselines", partial(measure_run_baselines, self._workspace, name, only_kept=only_kept)
         )
         self._reading[job] = name
         job.ended.connect(self._show_baselines)

@@ -1,14 +1,7 @@
 """Which checkpoint of a run to keep for ever, and under what name; and those that are kept."""
 
 from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtWidgets import (
-    QComboBox,
-    QDialog,
-    QDialogButtonBox,
-    QLineEdit,
-    QPushButton,
-    QWidget,
-)
+from PySide6.QtWidgets import QComboBox, QDialog, QDialogButtonBox, QLineEdit, QPushButton, QWidget
 
 from app.widgets.controls.run_picker import CheckpointBox
 from app.widgets.label import Label

@@ -4,14 +4,7 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QCloseEvent, QGuiApplication
-from PySide6.QtWidgets import (
-    QDialog,
-    QFrame,
-    QHBoxLayout,
-    QProgressBar,
-    QStackedWidget,
-    QWidget,
-)
+from PySide6.QtWidgets import QDialog, QFrame, QHBoxLayout, QProgressBar, QStackedWidget, QWidget
 
 from app.tabs.train.run.progress import Progress
 from app.tabs.train.tokenizer.sentence_panel import SentencePanel

@@ -1,11 +1,7 @@
 """A browser of a vocabulary: the table, and the field that finds tokens in it."""
 
 from PySide6.QtCore import Qt, Slot
-from PySide6.QtWidgets import (
-    QAbstractItemView,
-    QLineEdit,
-    QWidget,
-)
+from PySide6.QtWidgets import QAbstractItemView, QLineEdit, QWidget
 
 from app.tabs.train.tokenizer.vocabulary_table import ID, TOKEN, VocabularyTable
 from app.widgets.label import Label
