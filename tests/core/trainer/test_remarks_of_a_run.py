@@ -10,7 +10,7 @@ from core.config.doctor import SPIKE
 from core.config.toml import with_settings
 from core.control import StopToken
 from core.diagnosis import doctor
-from core.diagnosis.findings import Finding
+from core.diagnosis.findings import CurveFinding
 from core.errors.runs import TrainingDivergedError
 from core.events.runs import RemarkMade, StepDone
 from core.runs.catalog import Catalog
@@ -29,7 +29,7 @@ def nervous_doctor():
     """Has a word for each block of ten steps: the training loss of the last hundred steps."""
 
     def nervous(course, config):
-        return Finding(SPIKE, f"{course.recent!r}", "Rest.", "stop", "recent", math.inf)
+        return CurveFinding(SPIKE, f"{course.recent!r}", "Rest.", "stop", "recent", math.inf)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(doctor, "AFTER_A_BLOCK", (nervous,))
