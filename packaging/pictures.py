@@ -105,12 +105,14 @@ def look_at_tokens(window: MainWindow, appearance: str) -> None:
     """Shade the replies by probability, beside what would come next."""
     tab = window.tabs.widget(CHAT)
     tab.view.set_shading("probability")
+    tab.panel_button.setChecked(True)
     tab.panel.show_page(tab.next_token)
     for _ in range(STEPS_TO_COMPUTE):
         settle()
     picture(window, f"chat-tokens-{appearance}")
     tab.view.set_shading("none")
     tab.panel.show_page(tab.sampling)
+    tab.panel_button.setChecked(False)
 
 
 def inspect(window: MainWindow, appearance: str) -> None:
