@@ -3,7 +3,15 @@
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Generic, NamedTuple, TypeAlias, TypeVar
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
+from PySide6.QtCore import (
+    QAbstractTableModel,
+    QModelIndex,
+    QObject,
+    QPersistentModelIndex,
+    QStringListModel,
+    Qt,
+    Signal,
+)
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QHeaderView, QTableView
 
@@ -97,6 +105,8 @@ class Rows(QAbstractTableModel, Generic[R]):
                 return self.columns[column].text(row)
             case Qt.ItemDataRole.TextAlignmentRole if self.columns[column].is_number:
                 return RIGHT
+            case Qt.ItemDataRole.ToolTipRole:  # the whole of what a narrow column cuts
+                return self.cell(row, column, Qt.ItemDataRole.DisplayRole)
         return row if role == ROW_ROLE else None
 
     def rowCount(self, parent: Index = ROOT) -> int:
@@ -122,6 +132,14 @@ class Rows(QAbstractTableModel, Generic[R]):
             case Qt.ItemDataRole.TextAlignmentRole:
                 return RIGHT if column.is_number else LEFT  # a head is centred by itself
         return None
+
+
+class Texts(QStringListModel):
+    """Texts as rows, each with a tool tip that says all of it."""
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        is_tip = role == Qt.ItemDataRole.ToolTipRole
+        return super().data(index, Qt.ItemDataRole.DisplayRole if is_tip else role)
 
 
 class RowsView(QTableView):

@@ -163,7 +163,7 @@ class FieldsDialog(QDialog):
         self._allow()
 
     def _list(self, fields: Sequence[TextField]) -> QWidget:
-        rows = zip(self.boxes, (_muted(_example(field)) for field in fields), strict=True)
+        rows = zip(self.boxes, (_example(field) for field in fields), strict=True)
         return boxed(column(*(part for row in rows for part in (*row, SMALL)), STRETCH, spacing=TINY))
 
     @Slot()
@@ -191,11 +191,13 @@ def _field_box(field: TextField) -> QCheckBox:
     return box
 
 
-def _example(field: TextField) -> str:
+def _example(field: TextField) -> Label:
     example = " ".join(field.example.split())
     shown = f"{example[:_LONGEST_EXAMPLE]}…" if len(example) > _LONGEST_EXAMPLE else example
     mean = counted(round(field.mean_characters), "character")
-    return f"“{shown}”  {mean} per record on average"
+    label = _muted(f"“{shown}”  {mean} per record on average")
+    label.setToolTip(example if shown != example else "")
+    return label
 
 
 def _muted(text: str) -> Label:

@@ -78,8 +78,6 @@ class CheckList(Rows[CheckRow]):
                 return f"{row.title}  {row.detail}".rstrip()
             case Qt.ItemDataRole.CheckStateRole:
                 return self._states.get(row.key, UNCHECKED)
-            case Qt.ItemDataRole.ToolTipRole:
-                return row.title
         return super().cell(row, column, role)
 
     def setData(self, index: Index, value: Any, role: int = Qt.ItemDataRole.EditRole) -> bool:

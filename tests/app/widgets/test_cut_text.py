@@ -1,15 +1,17 @@
 """Whatever is cut for want of room shows its whole text as a tool tip."""
 
 import pytest
-from PySide6.QtCore import QEvent, QPoint
+from PySide6.QtCore import QEvent, QPoint, Qt
 from PySide6.QtGui import QHelpEvent
 from PySide6.QtWidgets import QApplication, QToolTip
 
 from app.tabs.inspect.view_pane import ViewPane
 from app.tabs.train.form.plan_card import PlanCard
+from app.widgets.controls.check_list import CheckList, CheckRow
 from app.widgets.controls.elided_box import ElidedBox
 from app.widgets.controls.elided_button import ElidedButton
 from app.widgets.controls.elided_label import ElidedLabel
+from app.widgets.rows import Texts
 from core.config.run import RunConfig
 from core.corpus.passages import CorpusTotals
 
@@ -102,3 +104,11 @@ def test_a_tool_tip_that_is_part_of_the_whole_is_not_repeated(tip_of):
     widget = label()
     widget.setToolTip("step 159 of 700")
     assert tip_of(widget, 90) == TEXT
+
+
+def test_each_row_of_a_list_has_a_tool_tip_with_all_of_its_text(qtbot):
+    ticks, texts = CheckList(), Texts(["a name that is longer than its list"])
+    ticks.show_rows([CheckRow("pdf", "PDF", "4,678 documents")])
+    for model in (ticks, texts):
+        index = model.index(0, 0)
+        assert index.data(Qt.ItemDataRole.DisplayRole) in index.data(Qt.ItemDataRole.ToolTipRole)

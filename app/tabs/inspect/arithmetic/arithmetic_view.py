@@ -1,12 +1,13 @@
 """The view "arithmetic": the formulas with the numbers put in, of the phrase or of a worked example."""
 
-from PySide6.QtCore import QEvent, QModelIndex, QStringListModel, Qt, Slot
+from PySide6.QtCore import QEvent, QModelIndex, Qt, Slot
 from PySide6.QtWidgets import QComboBox, QFrame, QListView, QTextBrowser, QWidget
 
 from app.tabs.inspect.arithmetic.arithmetic_html import anchor, page
 from app.tabs.inspect.view import InspectView
 from app.widgets.label import Label
 from app.widgets.layout import STRETCH, column, row
+from app.widgets.rows import Texts
 from app.widgets.theme import SMALL, TINY, colours, mono_font, set_role
 from core.inspection.arithmetic import arithmetic
 from core.inspection.cases import CASES
@@ -42,7 +43,7 @@ class ArithmeticView(InspectView):
         self.steps = QListView(objectName="arithmeticStepList", accessibleName="Steps")
         self.steps.setFixedWidth(STEPS_WIDTH_PX)
         self.steps.setEditTriggers(QListView.EditTrigger.NoEditTriggers)
-        self.steps.setModel(QStringListModel(self))
+        self.steps.setModel(Texts(self))
         self.steps.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         set_role(self.steps, "plain")
         self.browser = QTextBrowser(objectName="arithmeticView", frameShape=QFrame.Shape.NoFrame)
@@ -97,7 +98,7 @@ class ArithmeticView(InspectView):
     def _list_steps(self, shown: Arithmetic) -> None:
         """Change those titles that are others; the current one stays."""
         model = self.steps.model()
-        assert isinstance(model, QStringListModel)
+        assert isinstance(model, Texts)
         titles = [f"{number}  {step.title}" for number, step in enumerate(shown.steps, start=1)]
         if titles != model.stringList():
             row = self.steps.currentIndex().row()

@@ -119,6 +119,8 @@ class LensModel(QAbstractTableModel):
     def headerData(
         self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
     ) -> Any:
+        if role == Qt.ItemDataRole.ToolTipRole and orientation == Qt.Orientation.Horizontal:
+            return visible(self._tokens[section]) if section < len(self._tokens) else None
         if role != Qt.ItemDataRole.DisplayRole or self._grid is None:
             return None
         if orientation == Qt.Orientation.Vertical:

@@ -2,7 +2,7 @@
 
 from collections.abc import Container
 
-from PySide6.QtCore import QStringListModel, Qt, QTimer, Signal, Slot
+from PySide6.QtCore import Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QIcon
 from PySide6.QtWidgets import QAbstractItemView, QDialog, QDialogButtonBox, QListView, QPushButton, QWidget
 
@@ -11,6 +11,7 @@ from app.widgets.controls.check_list import CheckList, CheckRow, check_view
 from app.widgets.controls.editors import TextEdit, editor_for
 from app.widgets.label import Label
 from app.widgets.layout import STRETCH, boxed, column, form, row
+from app.widgets.rows import Texts
 from app.widgets.theme import LARGE, MEDIUM, TINY
 from core.config.corpus import LONGEST_SEARCH, CorpusConfig
 from core.config.setting import describe
@@ -63,7 +64,7 @@ class DocumentDialog(QDialog):
         self.no_tags = Label(NO_TAGS, objectName="noTagsLabel", wordWrap=True, role="muted")
         self.count = Label(objectName="documentCount", wordWrap=True)
         self.problem = Label(objectName="filterProblem", wordWrap=True, role="error")
-        self.names = QStringListModel(self)
+        self.names = Texts(self)
         self.preview = _name_list(self.names)
         self.buttons = QDialogButtonBox(
             QDialogButtonBox.StandardButton.Ok | QDialogButtonBox.StandardButton.Cancel
@@ -221,7 +222,7 @@ def _shortcut(text: str, name: str, tooltip: str) -> QPushButton:
     return button
 
 
-def _name_list(model: QStringListModel) -> QListView:
+def _name_list(model: Texts) -> QListView:
     view = QListView(objectName="documentNames", toolTip="The first documents that the filter selects")
     view.setAccessibleName("Documents that the filter selects")
     view.setModel(model)

@@ -38,7 +38,7 @@ class QueueList(Rows[QueuedRun]):
             case Qt.ItemDataRole.DisplayRole:
                 return f"{row.name}: {'did not begin' if problem else _preset(row)}"
             case Qt.ItemDataRole.ToolTipRole:
-                return problem or f"{row.name}: {_preset(row)}"
+                return f"{row.name}: {problem or _preset(row)}"
         return super().cell(row, column, role)
 
 
