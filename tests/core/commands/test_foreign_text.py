@@ -1,5 +1,6 @@
 """What others wrote, such as names of files, replies and prompts, cannot steer the terminal, and is exact in a pipe."""
 
+import json
 import logging
 import shutil
 import sys
@@ -8,6 +9,7 @@ import zipfile
 import pytest
 
 from core.commands import cli, generate
+from core.config.run import RunConfig
 from core.conversations.message import Conversation, Message
 from core.conversations.store import ConversationStore
 from core.corpus.library import Library
@@ -15,6 +17,7 @@ from core.events.comparison import CheckpointReplied
 from core.events.documents import ImportStarted, PageRecognizing
 from core.events.replies import ReplyEnded, TokenWritten
 from core.runs.folder import Workspace
+from core.runs.run_queue import RunQueue
 from core.terminal.output import TerminalFormatter
 from core.terminal.screen import follow
 
@@ -23,6 +26,7 @@ HOSTILE = (
 )
 SHOWN = r"\u001b]0;owned\u0007\u009b2J\u202e"
 NAME = f"a{HOSTILE}\nb"
+IN_QUOTES = repr(NAME)[1:-1]
 
 
 @pytest.fixture
@@ -149,3 +153,41 @@ def test_a_log_record_on_stderr_is_shown_with_escapes(monkeypatch):
     assert TerminalFormatter().format(record) == f"the reader of {SHOWN} failed"
     cli.run(["runs", "--help"], lambda _: 0)
     assert isinstance(logging.lastResort.formatter, TerminalFormatter)
+
+
+def test_a_tag_that_would_steer_the_terminal_is_refused_with_escapes(ask):
+    ask("tag", f"b{HOSTILE}", 1, shown=f"'{repr(f'b{HOSTILE}')[1:-1]}' cannot be a tag")
+
+
+def test_a_queued_run_whose_file_was_damaged_is_shown_with_escapes(ask, workspace):
+    RunQueue(workspace).add("plain", RunConfig())
+    file = workspace.root / "queue" / "000001-plain.toml"
+    written = file.read_text(encoding="utf-8")
+    file.write_text(written.replace("starter", json.dumps(HOSTILE)[1:-1], 1), encoding="utf-8")
+    ask("queue", shown="plain")
+    ask("queue", "--remove", NAME, shown=IN_QUOTES)
+
+
+def test_what_cannot_be_kept_or_scored_is_named_with_escapes(ask, trained, tmp_path):
+    ask("keep", "first", "--as", NAME, at=trained, shown=IN_QUOTES)
+    ask("keep", "first", "--remove", NAME, at=trained, shown=IN_QUOTES)
+    ask("keep", NAME, at=trained, shown=IN_QUOTES)
+    ask("score", "first", "--text", tmp_path / f"{NAME}.txt", at=trained)
+    ask("score", NAME, "--text", __file__, at=trained, shown=IN_QUOTES)
+    ask("seen", NAME, "sheep", at=trained, shown=IN_QUOTES)
+
+
+@pytest.mark.parametrize("view", ["tokens", "next", "lens", "attention"])
+def test_an_inspected_phrase_steers_nothing(ask, trained, view):
+    ask("inspect", "first", "--text", f"sheep {HOSTILE}", "--view", view, at=trained, shown="")
+
+
+def test_a_text_that_is_scored_and_looked_up_steers_nothing(ask, trained, tmp_path):
+    file = tmp_path / "hostile.txt"
+    file.write_text(f"sheep {HOSTILE} " * 5, encoding="utf-8")
+    ask("score", "first", "--text", file, at=trained, shown="")
+    ask("seen", "first", f"sheep {HOSTILE} walk over there and here and there", at=trained, shown="")
+
+
+def test_a_conversation_that_is_not_there_is_named_with_escapes(ask):
+    ask("conversations", "show", NAME, shown=IN_QUOTES)
