@@ -68,7 +68,7 @@ def take(
         str, typer.Option(help="The new run's name; by default the one that the file has.", metavar="NAME")
     ] = "",
 ) -> int:
-    """Take a model in that was exported elsewhere, as a run of this workspace."""
+    """Import a model that was exported elsewhere, as a run of this workspace."""
     return perform(context, lambda stop: take_model(context.obj.workspace, absolute_path(path), name, stop))[
         1
     ]

@@ -23,7 +23,7 @@ class PersonalConfig(Config):
         titles=("as the system", "light", "dark"),
     )
     text_size: int = setting(
-        100, "Text size", "Of everything in the window, relative to the system's.", unit="%", ge=80, le=150
+        100, "Text size", "The size of all text, relative to the system's.", unit="%", ge=80, le=150
     )
     languages: str = _import["languages"]
     threads: int = _training["threads"]

@@ -19,7 +19,7 @@ from core.documents.zip_file import DAMAGE, refuse_bomb, unpack
 from core.errors.base import UnreadableDocumentError
 from core.wording import counted
 
-MORE_BEHIND = "Behind the compressed data there is something else, which was not read."
+MORE_BEHIND = "There is more data behind the compressed part, which was not read."
 MAC_FOLDER = "__MACOSX"
 UTF8_NAME = 0x800  # in an entry's flags
 

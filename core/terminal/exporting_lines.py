@@ -16,7 +16,7 @@ def exported_line(event: ModelExported) -> str:
 
 def taken_line(event: ModelTaken) -> str:
     what = f"{counted(event.parameters, 'parameter')}, step {event.step:,}, {file_size(event.bytes)}"
-    return f"Taken in as {event.name!r}: {what}."
+    return f"Imported as {event.name!r}: {what}."
 
 
 LINES = (exported_line, taken_line)

@@ -41,7 +41,7 @@ from core.wording import counted
 
 QUEUE = "corpus"
 SHEEP = ".sheep"
-TAKING = "Taking a model in"
+TAKING = "Importing a model"
 
 Imports: TypeAlias = Callable[..., Task[ImportFinished]]
 PORTION = 1_500  # rows that come or change in one frame

@@ -187,7 +187,7 @@ def _named(paths: Sequence[str]) -> str:
 
 def _field_box(field: TextField) -> QCheckBox:
     box = QCheckBox(without_mnemonic(field.name), checked=field.chosen_by_default)
-    box.setToolTip(f"Take {field.name} in the text")
+    box.setToolTip(f"Include {field.name} in the text")
     return box
 
 

@@ -13,7 +13,7 @@ from app.widgets.theme import LARGE, SMALL, TINY, colours
 from core.wording import counted, percent
 
 BAR_PX = 6
-CELL_PX = 132
+CELL_PX = 156
 NAME = "Kinds of files, by characters"
 OTHERS = "others"  # the last cell, where there is no room for all kinds
 
