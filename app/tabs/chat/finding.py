@@ -12,7 +12,7 @@ from app.tabs.chat.view.page_search import PageSearch
 from app.widgets.controls.small import application
 
 
-class Finding(QObject):
+class WordSearch(QObject):
     """Looks for words in the page of a column that is in front, as long as the bar is open."""
 
     def __init__(self, talk: TalkColumn) -> None:

@@ -10,7 +10,7 @@ from app.tab import Tab
 from app.tabs.chat.actions import ChatActions
 from app.tabs.chat.compare.compare_panel import ComparePanel
 from app.tabs.chat.documents.seen_panel import SeenPanel
-from app.tabs.chat.finding import Finding
+from app.tabs.chat.finding import WordSearch
 from app.tabs.chat.kept.conversation_list import ConversationList
 from app.tabs.chat.model_bar import ModelBar
 from app.tabs.chat.reply_meter import ReplyMeter
@@ -174,7 +174,7 @@ class ChatTab(Tab):
         self.banner = Banner()
         self.model_bar = ModelBar()
         self.talk = TalkColumn()
-        self.finding = Finding(self.talk)
+        self.finding = WordSearch(self.talk)
         self.view, self.editor, self.prompt = self.talk.view, self.talk.editor, self.talk.prompt
         self.sampling, self.next_token, self.seen = SamplingPanel(), NextTokenPanel(), SeenPanel()
         self.compare = ComparePanel()

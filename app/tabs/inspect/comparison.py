@@ -8,7 +8,7 @@ from app.tabs.inspect.tab import InspectTab
 from core.inspection.selection import Selection
 
 
-class Comparison(QObject):
+class SecondCheckpoint(QObject):
     """Which checkpoint is compared; it begins as the one that is shown.
 
     Signals:

@@ -14,7 +14,7 @@ from app.model_slot import ModelInUseError
 from app.tab import TabController
 from app.tabs.inspect.capture_cache import CaptureKey
 from app.tabs.inspect.captures import Captures, of_all_positions, same_phrase, without_changes
-from app.tabs.inspect.comparison import Comparison
+from app.tabs.inspect.comparison import SecondCheckpoint
 from app.tabs.inspect.inspect_tasks import InspectTasks
 from app.tabs.inspect.phrase_suggestion import PhraseSuggestion
 from app.tabs.inspect.tab import InspectTab
@@ -68,7 +68,7 @@ class InspectController(TabController):
         self.captures = Captures()
         self._checkpoints: RunCheckpoints | None = None  # of the run that is shown
         self._run, self._step = "", 0  # of the checkpoint that is shown
-        self._comparison = Comparison(tab, self)
+        self._comparison = SecondCheckpoint(tab, self)
         self._changes = NO_CHANGES
         self._selection = Selection()
         self._at_end = True  # the last position is selected, and stays so while the phrase grows

@@ -48,7 +48,7 @@ class TypedTextView(InspectView):
             self.text_typed.emit(inspected, text)
 
 
-class TypedText(QObject):
+class TextReading(QObject):
     """Connects one view with a task that takes the `Inspected` and the text; it goes with the view."""
 
     def __init__(

@@ -11,7 +11,7 @@ from app.context import Context, WaysBetweenTabs
 from app.jobs.job import Stream
 from app.tabs.inspect.controller import QUEUE, InspectController
 from app.tabs.inspect.tab import InspectTab
-from app.tabs.inspect.typed_text import TypedText, TypedTextView
+from app.tabs.inspect.typed_text import TextReading, TypedTextView
 from app.tabs.inspect.view import InspectView
 from core.inspection.inspected import Inspected
 from core.inspection.selection import Selection
@@ -86,7 +86,7 @@ class ViewConnections(QObject):
 
     def _read_typed_text(self, view: InspectView, task: Callable[..., Stream]) -> None:
         assert isinstance(view, TypedTextView)
-        TypedText(view, task, self._queues, self._controller.present)
+        TextReading(view, task, self._queues, self._controller.present)
 
     def _connect_plane(self, view: InspectView) -> None:
         from app.tabs.inspect.plane.plane_controller import PlaneController

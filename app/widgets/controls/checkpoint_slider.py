@@ -11,7 +11,7 @@ from app.widgets.controls.small import CountBox, named_button
 from app.widgets.icons import give_icon
 from app.widgets.label import Label
 from app.widgets.layout import row
-from app.widgets.theme import SMALL, TINY, set_role
+from app.widgets.theme import SMALL, TINY
 
 DEFAULT_SPEED, HIGHEST_SPEED = 5, 30  # checkpoints a second
 MOST_SKIPPED = 20  # ticks that playing waits for a checkpoint, before it asks for the next one
@@ -179,7 +179,6 @@ class CheckpointSlider(QWidget):
 
 
 def _tool(name: str, picture: str, tooltip: str) -> QPushButton:
-    button = named_button("", name, picture, tooltip)
+    button = named_button("", name, picture, tooltip, role="quiet")
     button.setAccessibleName(tooltip)
-    set_role(button, "quiet")
     return button

@@ -12,15 +12,20 @@ from app.widgets.theme import SMALL, set_role
 FIELD_LINE_PX, FIELD_FRAME_PX = 22, 10  # as the style sheet has them
 
 
-def named_button(text: str, name: str, picture: str, tooltip: str, colour: str = "") -> QPushButton:
+def named_button(
+    text: str, name: str, picture: str, tooltip: str, colour: str = "", *, role: str = ""
+) -> QPushButton:
     """A button with an icon, and names for tests and for assistive tools.
 
     Args:
         text: With `&` before the letter that is its key.
         name: The object name.
         picture, colour: As for `give_icon`.
+        role: Its look, as for `set_role`.
     """
     button = QPushButton(text, objectName=name, toolTip=tooltip, accessibleName=text.replace("&", ""))
+    if role:
+        set_role(button, role)
     give_icon(button, picture, colour)
     return button
 

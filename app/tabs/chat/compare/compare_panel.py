@@ -15,7 +15,7 @@ from app.widgets.controls.run_picker import ChoiceBox
 from app.widgets.controls.small import named_button, toggle_button
 from app.widgets.label import Label
 from app.widgets.layout import column, row
-from app.widgets.theme import MEDIUM, set_role
+from app.widgets.theme import MEDIUM
 from core.config.sampling import SamplingConfig
 from core.runs.catalog import RunSummary
 from core.tasks.chat.compare_replies import ComparedPrompt, Side
@@ -148,8 +148,7 @@ class ComparePanel(QWidget):
         self.prompt.setObjectName("comparePromptEdit")
         self.prompt.setAccessibleName("Prompt for all")
         self.prompt.setPlaceholderText("The same prompt for all")
-        self.send_button = named_button("Compare", "compareButton", "send", "", "on_accent")
-        set_role(self.send_button, "primary")
+        self.send_button = named_button("Compare", "compareButton", "send", "", "on_accent", role="primary")
         self.stop_button = named_button("Stop", "stopCompareButton", "stop", "End the replies here (Esc)")
         self.seed = Label(objectName="compareSeed", accessibleName="Seed", role="muted")
         self.seed.setToolTip("The seed that all replies were drawn with")

@@ -10,7 +10,7 @@ from app.tabs.chat.compare.compared_text import parting, shown_prompt
 from app.widgets.controls.small import named_button
 from app.widgets.label import Label
 from app.widgets.layout import column, row
-from app.widgets.theme import TINY, set_role
+from app.widgets.theme import TINY
 from app.widgets.token_text import quoted
 from core.events.base import Event
 from core.events.comparison import SideEnded, SideMoved, SideOpened, SideRead, SideScored, SideWritten
@@ -36,9 +36,8 @@ class TwoModels(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.columns = (CompareColumn("A"), CompareColumn("B"))
-        self.swap_button = named_button("", "swapModelsButton", "swap", "Swap the two models")
+        self.swap_button = named_button("", "swapModelsButton", "swap", "Swap the two models", role="quiet")
         self.swap_button.setAccessibleName("Swap the two models")
-        set_role(self.swap_button, "quiet")
         self.line = Label(objectName="partingLabel", wordWrap=True, accessibleName="Where the replies differ")
         self._notes: list[str] = []
         self._ended = 0

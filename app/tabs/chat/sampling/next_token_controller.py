@@ -22,7 +22,7 @@ COUNT = 20  # of the tokens that are shown
 DELAY_MS = 250  # after the last change of the text
 
 
-class Ranked(NamedTuple):
+class SampledNext(NamedTuple):
     """What a sampler makes of what was found."""
 
     found: NextToken
@@ -155,7 +155,7 @@ class NextTokenController(QObject):
         return _ranked(self._found, self._sampling)
 
     @Slot(object)
-    def _show_ranked(self, ranked: Ranked | None) -> None:
+    def _show_ranked(self, ranked: SampledNext | None) -> None:
         if ranked is None or ranked.found is not self._found:
             return  # of another text: the next one comes
         self._is_ranked = ranked.sampling is self._sampling
@@ -164,9 +164,9 @@ class NextTokenController(QObject):
             self._panel.show_outdated()
 
 
-def _ranked(found: NextToken | None, sampling: SamplingConfig) -> Task[Ranked | None]:
+def _ranked(found: NextToken | None, sampling: SamplingConfig) -> Task[SampledNext | None]:
     yield from ()
-    return Ranked(found, sampling, candidates(found, sampling, COUNT)) if found is not None else None
+    return SampledNext(found, sampling, candidates(found, sampling, COUNT)) if found is not None else None
 
 
 def _reads_otherwise(one: SamplingConfig, other: SamplingConfig) -> bool:

@@ -16,7 +16,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QAbstractScrollArea, QApplication, QFrame, QToolButton, QWidget
 
 from app.tabs.chat.view.conversation_layout import Anchor, ConversationLayout
-from app.tabs.chat.view.conversation_painter import ConversationPainter, Marks
+from app.tabs.chat.view.conversation_painter import ConversationPainter, MessageMarks
 from app.tabs.chat.view.text_matches import TextMatches
 from app.tabs.chat.view.text_selection import TextSelection
 from app.widgets.icons import give_icon
@@ -194,9 +194,9 @@ class ConversationArea(QAbstractScrollArea):
 
     # Drawing
 
-    def marks(self) -> Marks:
+    def marks(self) -> MessageMarks:
         """To be overridden: what is marked."""
-        return Marks(self.selection.span(), matches=self.matches)
+        return MessageMarks(self.selection.span(), matches=self.matches)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self.viewport())

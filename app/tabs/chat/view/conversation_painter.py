@@ -29,7 +29,7 @@ COPY, COPIED = "Copy", "Copied"
 
 
 @dataclass(frozen=True, slots=True)
-class Marks:
+class MessageMarks:
     """What is marked in a view: the selection, the message that has the keyboard, a token, a code block just copied, and
     what was found.
     """
@@ -48,7 +48,7 @@ class ConversationPainter:
     def __init__(self, layout: ConversationLayout) -> None:
         self._layout = layout
 
-    def paint(self, painter: QPainter, visible: QRectF, shift: float, marks: Marks) -> None:
+    def paint(self, painter: QPainter, visible: QRectF, shift: float, marks: MessageMarks) -> None:
         """Draw what is visible; everything in it must be laid out."""
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.translate(0, -shift)
@@ -56,7 +56,7 @@ class ConversationPainter:
         for number in self._layout.items_between(area.top(), area.bottom()):
             self._paint_item(painter, number, area, marks)
 
-    def _paint_item(self, painter: QPainter, number: int, area: QRectF, marks: Marks) -> None:
+    def _paint_item(self, painter: QPainter, number: int, area: QRectF, marks: MessageMarks) -> None:
         item = self._layout.items[number]
         bubble = item.bubble().translated(0, self._layout.top(number))
         self._paint_bubble(painter, item, bubble, area, is_current=marks.current == number)
@@ -125,7 +125,7 @@ class ConversationPainter:
         frame = self.code_frame(number, place)
         return QRectF(frame.right() - 80, frame.top(), 80, CODE_HEAD_PX)
 
-    def _paint_code_frame(self, painter: QPainter, unit: Unit, frame: QRectF, marks: Marks) -> None:
+    def _paint_code_frame(self, painter: QPainter, unit: Unit, frame: QRectF, marks: MessageMarks) -> None:
         theme = colours()
         painter.save()
         painter.setClipRect(frame)
@@ -154,7 +154,7 @@ class ConversationPainter:
         place: int,
         document: SegmentDocument,
         area: QRectF,
-        marks: Marks,
+        marks: MessageMarks,
     ) -> None:
         origin = self._layout.origin(number, place)
         painter.save()
@@ -172,7 +172,7 @@ class ConversationPainter:
         painter.restore()
 
     def _selections(
-        self, number: int, place: int, document: SegmentDocument, marks: Marks
+        self, number: int, place: int, document: SegmentDocument, marks: MessageMarks
     ) -> list[QAbstractTextDocumentLayout.Selection]:
         found = []
         if marks.matches is not None and marks.matches.current is not None:

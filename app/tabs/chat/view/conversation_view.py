@@ -18,7 +18,7 @@ from PySide6.QtWidgets import QMenu, QWidget
 
 from app.tabs.chat.view.code_blocks import CodeBlocks
 from app.tabs.chat.view.conversation_area import ConversationArea
-from app.tabs.chat.view.conversation_painter import Marks
+from app.tabs.chat.view.conversation_painter import MessageMarks
 from app.tabs.chat.view.document_style import DocumentStyle, Shading
 from app.tabs.chat.view.message_actions import NEXT, PREVIOUS, MessageActions, fill_menu
 from app.tabs.chat.view.message_editing import MessageEditing
@@ -214,9 +214,9 @@ class ConversationView(ConversationArea):
         self.editing.place()
         self.tokens.follow()
 
-    def marks(self) -> Marks:
+    def marks(self) -> MessageMarks:
         has_keyboard = self._shows_current and (self.hasFocus() or self._row_has_focus())
-        return Marks(
+        return MessageMarks(
             self.selection.span(),
             self._current if has_keyboard else -1,
             self.tokens.marked(),

@@ -4,7 +4,7 @@ from PySide6.QtCore import QEvent, Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QFrame, QLineEdit, QToolButton, QWidget
 
-from app.widgets.icons import give_icon
+from app.widgets.controls.small import tool_button
 from app.widgets.label import Label
 from app.widgets.layout import row
 from app.widgets.theme import SMALL, TINY, set_role
@@ -97,7 +97,4 @@ class FindBar(QFrame):
 
 
 def _button(name: str, picture: str, title: str, keys: str) -> QToolButton:
-    button = QToolButton(objectName=name, autoRaise=True, toolTip=f"{title} ({keys})", accessibleName=title)
-    button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-    give_icon(button, picture)
-    return button
+    return tool_button(name, picture, title, f"{title} ({keys})")

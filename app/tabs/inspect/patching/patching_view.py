@@ -43,6 +43,7 @@ class PatchingView(LongView, TypedTextView):
     kind = PATCHING
 
     patch_requested = Signal(str, str)
+    text_typed = Signal(object, str)  # again: Qt knows the signals of the first base only
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(

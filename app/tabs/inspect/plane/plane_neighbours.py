@@ -13,7 +13,7 @@ from app.widgets.controls.small import named_button
 from app.widgets.label import Label
 from app.widgets.layout import column
 from app.widgets.rows import Column, Rows, RowsView
-from app.widgets.theme import colours, mono_font, set_role
+from app.widgets.theme import colours, mono_font
 from app.widgets.token_text import visible
 from core.inspection.plane import EmbeddingPlane, Neighbours, Projection, TokenDistance
 from core.inspection.plane_report import neighbours_table
@@ -98,9 +98,8 @@ class NeighbourPanel(QWidget):
         self.view.set_widths((0, NUMBER_WIDTH_PX, NUMBER_WIDTH_PX), 0)
         self.view.chosen.connect(self._choose)
         self.copy_button = named_button(
-            "Copy &neighbours", "copyNeighboursButton", "copy", "Copy this list as text"
+            "Copy &neighbours", "copyNeighboursButton", "copy", "Copy this list as text", role="quiet"
         )
-        set_role(self.copy_button, "quiet")
         self.copy_button.clicked.connect(self._copy)
         column(self.title, self.facts, (self.view, 1), self.measured, self.copy_button, of=self)
         self.clear()

@@ -6,7 +6,7 @@ import pytest
 
 from app.tabs.inspect.next_token.next_token_view import NextTokenView
 from app.tabs.inspect.patching.patching_view import PatchingView
-from app.tabs.inspect.typed_text import TypedText
+from app.tabs.inspect.typed_text import TextReading
 from core.errors.base import UserFacingError
 from core.inspection.inspected import Inspected
 from core.inspection.selection import Selection
@@ -24,7 +24,7 @@ def view(qtbot):
 
 def test_tokens_are_counted_outside_the_windows_thread(qtbot, view, queues, in_window):
     counted = in_window(Inspected, "count_tokens")
-    TypedText(view, counting_tokens, queues, print)
+    TextReading(view, counting_tokens, queues, print)
     qtbot.keyClicks(view.source_edit, "s")
     qtbot.waitUntil(lambda: view.count_label.text() == "8 of 7 tokens")
     assert counted == {False}
@@ -39,7 +39,7 @@ def test_of_texts_in_quick_succession_the_last_is_counted(qtbot, view, queues, m
 
     monkeypatch.setattr(Inspected, "count_tokens", count)
     monkeypatch.setattr(view, "take_read", shown.append)
-    TypedText(view, counting_tokens, queues, print)
+    TextReading(view, counting_tokens, queues, print)
     qtbot.keyClicks(view.source_edit, "sss")
     may_count.set()
     qtbot.waitUntil(queues.at_rest)
@@ -47,7 +47,7 @@ def test_of_texts_in_quick_succession_the_last_is_counted(qtbot, view, queues, m
 
 
 def test_a_stop_before_they_are_counted_leaves_the_number_open(qtbot, view, queues):
-    TypedText(view, counting_tokens, queues, print)
+    TextReading(view, counting_tokens, queues, print)
     queues.close_down()
     qtbot.keyClicks(view.source_edit, "s")
     qtbot.waitUntil(queues.at_rest)
@@ -60,7 +60,7 @@ def test_a_failure_is_presented_and_no_number_shown(qtbot, view, queues):
         raise UserFacingError
 
     presented = []
-    TypedText(view, fails, queues, presented.append)
+    TextReading(view, fails, queues, presented.append)
     qtbot.keyClicks(view.source_edit, "s")
     qtbot.waitUntil(queues.at_rest)
     assert [type(error) for error in presented] == [UserFacingError]
