@@ -14,7 +14,7 @@ from core.corpus.rows import DocumentRow
 from core.corpus.search_index import SearchHit
 from core.documents.kinds import kind_named
 from core.events.document_state import UNFINISHED, WITH_TEXT, DocumentState
-from core.wording import file_size, natural_key, number, percent
+from core.wording import file_size, natural_key, number, percent, printable
 
 # Qt's own names. A painted page asks some thousand times, and to look one up in its enum takes longer than to compare.
 DisplayRole, DecorationRole = Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.DecorationRole
@@ -88,8 +88,10 @@ def pages(row: DocumentRow) -> int:
 def note(row: DocumentRow) -> str:
     """What there is to say of a file: why it is so, and what it nearly repeats."""
     if not row.similarity:
-        return row.reason
-    return " ".join(part for part in (f"{percent(row.similarity)} like {row.near}.", row.reason) if part)
+        return printable(row.reason)
+    return printable(
+        " ".join(part for part in (f"{percent(row.similarity)} like {row.near}.", row.reason) if part)
+    )
 
 
 def _count(count: int) -> str:
@@ -112,7 +114,11 @@ USE, NAME, STATE = 0, 1, 2
 COLUMNS = (
     DocumentColumn("Use", "Ticked: part of the corpus", "", lambda _row: "", lambda row: row.included),
     DocumentColumn(
-        "Name", "The file's name", "chapter-01.txt", lambda row: row.name, lambda row: natural_key(row.name)
+        "Name",
+        "The file's name",
+        "chapter-01.txt",
+        lambda row: printable(row.name),
+        lambda row: natural_key(row.name),
     ),
     DocumentColumn("State", "Whether the file was read", "Not supported", state_title, state_title),
     DocumentColumn(
@@ -201,8 +207,8 @@ class Cells:
             return ", ".join(row.tags)
         said = note(row)
         if column == NAME and said:
-            return f"{row.path}\n\n{said}"
-        return said or row.path
+            return f"{printable(row.path)}\n\n{said}"
+        return said or printable(row.path)
 
     def _state_icon(self, row: DocumentRow) -> QIcon:
         state = NEAR if is_near_duplicate(row) else row.state

@@ -20,7 +20,7 @@ from core.documents.document import PageConfidence
 from core.documents.kinds import kind_named
 from core.events.document_state import UNFINISHED, WITH_TEXT, DocumentState
 from core.tasks.corpus.look_at_library import LONGEST_PREVIEW, DocumentPreview
-from core.wording import counted, file_size, listed, noun_for
+from core.wording import counted, file_size, listed, noun_for, printable
 
 CLEANED, AS_READ, BOTH = "Cleaned", "As read", "Both"
 SIDES = {
@@ -90,8 +90,8 @@ class PreviewCard(QFrame):
         """Show what the library knows of a file; its text follows if it has one."""
         same = self._row is not None and row is not None and self._row.path == row.path
         self._row = row
-        self.name.setText(row.name if row else "Preview")
-        self.name.setToolTip(row.path if row else "")
+        self.name.setText(printable(row.name) if row else "Preview")
+        self.name.setToolTip(printable(row.path) if row else "")
         self.facts.setText(facts(row) if row else "Select a document to see the text that was read from it.")
         self.read_button.setVisible(row is not None and row.state == DocumentState.CANCELLED)
         if not same:
@@ -261,7 +261,7 @@ def explanation(row: DocumentRow) -> str:
         if row.state == DocumentState.UNSUPPORTED and kind_named(row.kind).has_pages
         else REMEDIES.get(row.state, "")
     )
-    return "\n\n".join(line for line in (row.reason, remedy) if line)
+    return "\n\n".join(line for line in (printable(row.reason), remedy) if line)
 
 
 def _emptiness(row: DocumentRow) -> str:

@@ -55,7 +55,7 @@ class PassageList(Rows[PassageRow]):
 
     def _where(self, passage: SeenPassage, place: SeenPlace | None) -> str:
         facts = [
-            place_words(place) if place else "",
+            printable(place_words(place)) if place else "",
             counted(passage.words, "word"),
             places_words(passage, is_complete=self._is_complete),
             "no longer there" if place and place.title and place.problem else "",

@@ -359,3 +359,17 @@ def test_the_tool_tip_of_a_name_has_all_of_it_whatever_the_note_says(table):
     table.show_rows([row])
     assert table.index(0, NAME).data(Qt.ItemDataRole.ToolTipRole) == f"{row.path}\n\nTwo pages are empty."
     assert table.index(0, NOTE).data(Qt.ItemDataRole.ToolTipRole) == "Two pages are empty."
+
+
+def test_a_name_that_would_turn_the_line_round_is_shown_with_its_escapes(tab):
+    row = a_row(1, "a\u202etxt.\x1b[2J\nb.txt", state="failed", reason="The member \u202eexe is damaged.")
+    tab.table.show_rows([row])
+    tab.documents.view.go_to(0)
+    name = "a\\u202etxt.\\u001b[2J⏎b.txt"
+    assert tab.table.index(0, NAME).data() == name
+    assert "\u202e" not in tab.table.index(0, NAME).data(Qt.ItemDataRole.ToolTipRole)
+    assert tab.table.index(0, NOTE).data() == "The member \\u202eexe is damaged."
+    card = tab.documents.preview
+    card.show_row(row)
+    assert card.name.text() == name
+    assert "\u202e" not in card.cleaned.toPlainText() + card.name.toolTip() + card.facts.text()
