@@ -2,7 +2,7 @@
 # test     the whole gate: format, lint, types, import contracts, tests
 # slow     the tests that take minutes; .ci/run runs them too
 # bench    this machine against a named peer
-# package  a folder with the program in it that needs no Python (PyInstaller), and a smoke run of what stands there
+# package  a folder with the program in it that needs no Python (PyInstaller), and its self-test
 # pictures the README's screenshots
 
 PYTHON ?= python3
@@ -40,7 +40,7 @@ bench: $(VENV)/.test
 package: $(VENV)/.test
 	@sh packaging/system-packages.sh binutils libpython3-dev
 	$(BIN)/pyinstaller --noconfirm packaging/sheepop-studio.spec
-	$(BIN)/python packaging/smoke.py
+	env -i PATH="$(PATH)" HOME="$$(mktemp -d)" LANG=C.UTF-8 dist/sheepop-studio/sheepop selftest
 
 pictures: $(VENV)/.test
 	$(BIN)/python packaging/pictures.py

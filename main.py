@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING  # noqa: E402  # only now
 from core.system.process import prepare_process  # noqa: E402
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from core.runs.folder import Workspace
 
 
@@ -41,12 +43,15 @@ def asks_for_window(arguments: list[str]) -> bool:
     return not rest or (len(rest) == 2 and rest[0] == "--workspace")
 
 
-def open_window(workspace: "Workspace", named: bool) -> int:
-    """Show the window on a workspace until it is closed, or on the last one where none was `named`."""
+def open_window(workspace: "Workspace", named: bool, screenshots: "Path | None") -> int:
+    """Show the window on a workspace until it is closed, or on the last one where none was `named`.
+
+    With a folder for `screenshots` it shows each tab, leaves a picture of it there, and closes.
+    """
     exit_on_signals()  # until the window has its own answer, and nothing that Qt calls can be left by an exception
     from app.application import run
 
-    return run(workspace, named)
+    return run(workspace, named, screenshots)
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ import logging
 import logging.handlers
 import os
 import sys
+from pathlib import Path
 from types import TracebackType
 from typing import NoReturn
 
@@ -33,6 +34,7 @@ from app.widgets.geometry import bring_to_front
 from app.widgets.label import MessageBox
 from app.widgets.theme import Theme
 from app.window.main_window import MainWindow
+from app.window.walk import Walk
 from app.workspaces.recent_workspaces import OPEN_ANOTHER, RecentWorkspaces, last_workspace
 from core.errors.base import NoDisplayError, UserFacingError
 from core.runs.folder import Workspace
@@ -49,13 +51,15 @@ SWITCH_SECONDS = 0.0002
 UNSEEN_PLATFORMS = ("offscreen", "minimal")
 
 
-def run(workspace: Workspace, named: bool = True) -> int:
+def run(workspace: Workspace, named: bool = True, screenshots: Path | None = None) -> int:
     """Open the window and stay until it is closed; where it is open already, bring it to the front.
 
     Where a job does not end in time, the process does: without a return, with the same code.
 
     Args:
         named: False where the user named no workspace: then the one that was open last has precedence.
+        screenshots: A folder for a picture of each tab; with it, the window closes once all are taken, and needs no
+            screen.
 
     Returns:
         The exit code, 0 unless the system ended the program.
@@ -63,9 +67,12 @@ def run(workspace: Workspace, named: bool = True) -> int:
     Raises:
         NoDisplayError: There is no screen to open it on.
         WorkspaceError: The workspace cannot be made or written to.
+        DiskFullError, SystemRefusalError: A picture cannot be written.
     """
     if not has_display():
-        raise NoDisplayError
+        if screenshots is None:
+            raise NoDisplayError
+        os.environ["QT_QPA_PLATFORM"] = "offscreen"
     sys.setswitchinterval(SWITCH_SECONDS)
     logging.raiseExceptions = False  # a log that cannot be written is no reason to talk of it
     app = application()
@@ -80,7 +87,7 @@ def run(workspace: Workspace, named: bool = True) -> int:
         if not _has_reader():
             failure_box(error.message, error.remedy).exec()
         raise
-    if raise_open_window(workspace.root):
+    if screenshots is None and raise_open_window(workspace.root):
         return 0
     crashed_before = left_since_last_start()
     crash_report = CrashReport()
@@ -95,6 +102,7 @@ def run(workspace: Workspace, named: bool = True) -> int:
         studio.window.show_refusal(refusal, OPEN_ANOTHER)
     elif crashed_before:
         studio.window.offer_crash_report()
+    walk = Walk(studio.window, screenshots) if screenshots else None
     code = app.exec()
     window = studio.window
     window.queues.close_down()  # closing did so and waited, unless the system ended the session
@@ -104,6 +112,8 @@ def run(workspace: Workspace, named: bool = True) -> int:
     ending.release()
     collector.release()
     crash_report.close()
+    if walk is not None and walk.failure is not None:
+        raise walk.failure
     return code
 
 

@@ -30,11 +30,12 @@ from core.commands import (
     samplers,
     score,
     seen,
+    selftest,
     serve,
     tokenizer,
     training,
 )
-from core.commands.arguments import home_path
+from core.commands.arguments import home_path, named_path
 from core.commands.password import refuse_typed_password
 from core.commands.place import CommandPlace, perform, print_rows
 from core.config.setting import Setting, describe
@@ -71,18 +72,23 @@ app.add_typer(export.app)
 app.add_typer(conversations.app, name="conversations")
 app.add_typer(samplers.app, name="samplers")
 app.add_typer(serve.app)
+app.add_typer(selftest.app)
 app.add_typer(bench.app, name="bench")
 app.add_typer(bench.fuzz_app)
 
 log = logging.getLogger(__name__)
 
+# Shows the window, for when no command is given: told a workspace, whether it was named, and a folder for pictures of
+# the tabs, after which it closes; None to stay. Gives an exit code.
+OpenWindow = Callable[[Workspace, bool, Path | None], int]
 
-def run(arguments: Sequence[str], open_window: Callable[[Workspace, bool], int]) -> int:
+
+def run(arguments: Sequence[str], open_window: OpenWindow) -> int:
     """Run one command and give its exit code.
 
     Args:
         arguments: What follows the program's name.
-        open_window: Shows the window, for when no command is given; told a workspace, and whether it was named.
+        open_window: Shows the window, for when no command is given.
     """
     if logging.lastResort:  # what writes to stderr where no log is kept
         logging.lastResort.setFormatter(TerminalFormatter())
@@ -175,12 +181,24 @@ def place(
         ),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object per line.")] = False,
+    screenshots: Annotated[
+        Path | None,
+        typer.Option(
+            help="Show each tab of the window, keep pictures of them in this folder, and close.",
+            parser=named_path,
+            metavar="DIR",
+        ),
+    ] = None,
 ) -> int:
     """Choose where to work; without a command, open the window there."""
     root = workspace or Path(platformdirs.user_data_dir(APPLICATION, False))
-    open_window: Callable[[Workspace, bool], int] = context.obj
+    open_window: OpenWindow = context.obj
     here = context.obj = CommandPlace(Workspace(absolute_path(root)), json)
-    return open_window(here.workspace, workspace is not None) if context.invoked_subcommand is None else 0
+    if context.invoked_subcommand is None:
+        return open_window(here.workspace, workspace is not None, screenshots and absolute_path(screenshots))
+    if screenshots:
+        raise typer.BadParameter("before a command there is no window to show", param_hint="--screenshots")
+    return 0
 
 
 @app.command()

@@ -2,9 +2,10 @@
 
 import os
 import sys
+from pathlib import Path
 
 APPLICATION = "SheepOp Studio"
-FROM_SOURCE, PACKAGED = "python main.py", "sheepop-studio"
+FROM_SOURCE, PACKAGED = "python main.py", "sheepop"
 
 
 def is_packaged() -> bool:
@@ -20,6 +21,12 @@ def program() -> str:
 def command(arguments: str) -> str:
     """What a person types for this command of ours, such as "python main.py runs"."""
     return f"{program()} {arguments}"
+
+
+def own_command() -> list[str]:
+    """What starts this program anew in a process of its own, as a person does."""
+    door = Path(__file__).parents[2] / "main.py"
+    return [sys.executable] if is_packaged() else [sys.executable, str(door)]
 
 
 def give_back_library_path() -> None:

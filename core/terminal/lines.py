@@ -28,6 +28,7 @@ from core.terminal import (
     exporting_lines,
     scoring_lines,
     seen_lines,
+    selftest_lines,
     serving_lines,
 )
 from core.wording import counted, file_size, noun_for, percent
@@ -46,6 +47,7 @@ for line_of in (
     *exporting_lines.LINES,
     *scoring_lines.LINES,
     *seen_lines.LINES,
+    *selftest_lines.LINES,
     *serving_lines.LINES,
 ):
     event_line.register(line_of)

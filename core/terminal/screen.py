@@ -33,6 +33,7 @@ from core.events.replies import ReplyEnded, TokenWritten
 from core.events.runs import DatasetBuilt, RunEnded, RunPrepared, StepDone
 from core.events.scoring import SampleEvaluated, TextScored
 from core.events.seen import SeenFound, SeenLocated
+from core.events.selftest import CheckEnded
 from core.events.serving import ServerStarted
 from core.system.signals import ENDING, exit_at_once
 from core.terminal.lines import event_line, step_figures
@@ -57,7 +58,16 @@ WORTH_A_LINE = {
 }
 ENDS_OF_WORK = ImportFinished | DatasetBuilt | RunEnded | SampleEvaluated | TextScored | SeenFound
 # what takes several lines; in any other event a line break is one of a name, which is shown as a sign
-WITH_LINES = ReplyEnded | SideEnded | CheckpointReplied | TextScored | SeenFound | SeenLocated | ServerStarted
+WITH_LINES = (
+    ReplyEnded
+    | SideEnded
+    | CheckpointReplied
+    | TextScored
+    | SeenFound
+    | SeenLocated
+    | CheckEnded
+    | ServerStarted
+)
 
 
 def follow(open_stream: OpenStream[Result], as_json: bool) -> tuple[Result, bool]:

@@ -39,7 +39,7 @@ def test_a_page_is_shown_as_text(window):
 def test_a_frozen_programs_help_names_its_own_command(window, monkeypatch):
     monkeypatch.setattr(sys, "_MEIPASS", "", raising=False)
     window.show_page("workspace")
-    assert "sheepop-studio --help lists the commands" in window.pages.toPlainText()
+    assert "sheepop --help lists the commands" in window.pages.toPlainText()
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)

@@ -46,7 +46,7 @@ def test_from_the_source_the_libraries_stay_as_the_user_chose(monkeypatch):
 
 
 def test_a_frozen_program_names_its_own_command(packaged):
-    assert UnknownDocumentError(7).remedy == "List them with `sheepop-studio documents`."
+    assert UnknownDocumentError(7).remedy == "List them with `sheepop documents`."
 
 
 @pytest.mark.parametrize("error", [CompileFailedError, MissingPeerError])

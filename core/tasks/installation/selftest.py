@@ -1,0 +1,204 @@
+"""The request "selftest": whether this installation can do what the program does, from a document to a window.
+
+A check is a function of the used program, in `CHECKS` in the order in which they are made: each finds what those
+before it have left. What is imported by name or read from a library's files may be missing in a frozen program, and
+only use shows it.
+"""
+
+import json
+import re
+import tempfile
+import time
+import urllib.request
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+from PIL import Image, ImageDraw, ImageFont
+
+from core.control import StopToken, result_of
+from core.events.base import Task
+from core.events.selftest import CheckEnded, SelftestEnded
+from core.inspection.tsne import tsne_in_steps
+from core.system.packaged import own_command
+from core.system.signals import INTERRUPTED
+from core.tasks.installation.used_program import (
+    LONGEST_SECONDS,
+    TRACEBACK,
+    CheckFailedError,
+    UsedProgram,
+    expect,
+)
+
+STEPS, MORE_STEPS = 10, 20
+SETTINGS = ("training.eval_interval=10", "tokenizer.vocab_size=400")
+PHRASE = "Arrin lives"  # the beginning of a sentence of the sample
+SENTENCE = "Seventeen herons waited quietly beside the frozen river"
+
+
+def selftest(screenshots: Path | None, stop: StopToken) -> Task[bool]:
+    """Make all checks in a temporary workspace, each by commands in processes of their own.
+
+    Args:
+        screenshots: A folder for pictures of the window's tabs; by default they are looked at and go.
+
+    Returns:
+        Whether all hold.
+
+    Raises:
+        StopRequested: A stop was asked for.
+    """
+    began, passed = time.monotonic(), 0
+    with tempfile.TemporaryDirectory(prefix="sheepop-selftest-", ignore_cleanup_errors=True) as folder:
+        program = UsedProgram(own_command(), Path(folder), stop, pictures=screenshots)
+        for check in CHECKS:
+            ended = make_check(check, program)
+            passed += not ended.problem
+            yield ended
+    yield SelftestEnded(passed, len(CHECKS), time.monotonic() - began)
+    return passed == len(CHECKS)
+
+
+def make_check(check: Callable[[UsedProgram], None], program: UsedProgram) -> CheckEnded:
+    """Make a check, and give how it went."""
+    began, problem = time.monotonic(), ""
+    try:
+        check(program)
+    except (CheckFailedError, OSError, ValueError, SyntaxError) as error:
+        problem = f"{error}\n{program.last_words}"
+    return CheckEnded(check.__name__.replace("_", " "), time.monotonic() - began, problem)
+
+
+def sample_of_text_and_pdf(program: UsedProgram) -> None:
+    program.run("sample", says="0 not supported, 0 failed")
+    program.run("documents", "--state", "done", says="cookbook.pdf")
+
+
+def scans_by_ocr(program: UsedProgram) -> None:
+    picture = Image.new("L", (1600, 200), "white")
+    ImageDraw.Draw(picture).text((40, 60), SENTENCE, font=ImageFont.load_default(48))
+    picture.save(program.folder / "scan.png")
+    program.run("import", program.folder / "scan.png", says="1 read")
+    program.run("search", "herons", says=SENTENCE)
+
+
+def training(program: UsedProgram) -> None:
+    chosen = ("--preset", "tiny", "--name", "first", *_set(f"training.max_steps={STEPS}", *SETTINGS))
+    program.run("train", *chosen, says=f"Run 'first' finished at step {STEPS}")
+
+
+def resuming(program: UsedProgram) -> None:
+    chosen = ("--resume", "--name", "first", *_set(f"training.max_steps={MORE_STEPS}"))
+    program.run("train", *chosen, says=f"Run 'first' finished at step {MORE_STEPS}")
+
+
+def plan_with_timed_steps(program: UsedProgram) -> None:
+    program.run("plan", "--preset", "tiny", says="Time ")
+
+
+def generated_text(program: UsedProgram) -> None:
+    program.run("generate", "first", "--prompt", PHRASE, "--complete", says="tokens/s")
+
+
+def scored_text(program: UsedProgram) -> None:
+    text = program.folder / "text.txt"
+    text.write_text(SENTENCE, encoding="utf-8")
+    program.run("score", "first", "--text", text, says="bits/byte")
+
+
+def passages_seen(program: UsedProgram) -> None:
+    almanac = (program.workspace / "sample" / "almanac.md").read_text(encoding="utf-8")
+    program.run("seen", "first", almanac.split("\n\n")[3], says="almanac.md")
+
+
+def view_as_svg(program: UsedProgram) -> None:
+    picture = _view(program, "attention.svg")
+    expect(ElementTree.parse(picture).getroot().tag.endswith("svg"), "the picture is no SVG")
+
+
+def view_as_png(program: UsedProgram) -> None:
+    _expect_picture(_view(program, "attention.png"))
+
+
+def plane_by_tsne(_program: UsedProgram) -> None:
+    vectors = np.random.default_rng(0).standard_normal((40, 8), dtype=np.float32)
+    points = result_of(tsne_in_steps(vectors, vectors[:, :2], seed=0, threads=1, stop=StopToken()))
+    expect(np.isfinite(points).all(), "its points are not finite")
+
+
+def report_with_charts(program: UsedProgram) -> None:
+    page = program.folder / "report.html"
+    program.run("report", "first", "--out", page, says=page.name)
+    charts = re.findall("<svg.*?</svg>", page.read_text(encoding="utf-8"), re.DOTALL)
+    drawn = [chart for chart in charts if ElementTree.fromstring(chart).find(".//*[@d]") is not None]
+    expect(drawn and drawn == charts, "the report has no chart, or an empty one")
+
+
+def export_for_transformers(program: UsedProgram) -> None:
+    program.run("export", "first", "--format", "hf", "--out", program.folder / "hf", says="Loaded back")
+
+
+def export_for_llama_cpp(program: UsedProgram) -> None:
+    program.run("export", "first", "--format", "gguf", "--out", program.folder / "gguf", says="Loaded back")
+
+
+def server(program: UsedProgram) -> None:
+    def address() -> re.Match[str] | None:
+        return re.search(r"http://[\w.:]+/v1", program.said)
+
+    with program.running("serve", "first", "--port", 0, look=address, ends_with=INTERRUPTED) as found:
+        body = json.dumps({"model": "first", "prompt": PHRASE, "max_tokens": 4}).encode()
+        headers = {"Content-Type": "application/json"}
+        request = urllib.request.Request(f"{found[0]}/completions", body, headers)
+        directly = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        with directly.open(request, timeout=LONGEST_SECONDS) as answer:
+            expect(json.load(answer).get("choices"), "the server's answer has no text")
+
+
+def window_with_all_tabs(program: UsedProgram) -> None:
+    program.run("--screenshots", program.pictures)
+    pictures = list(program.pictures.glob("*.png"))
+    expect(pictures, "no picture was taken")
+    for picture in pictures:
+        _expect_picture(picture)
+    log = program.workspace / "studio.log"
+    expect((program.workspace / "window.ini").exists(), "closing the window did not keep its place")
+    expect(not log.exists() or TRACEBACK not in log.read_text(encoding="utf-8"), f"{log} has a traceback")
+
+
+CHECKS: tuple[Callable[[UsedProgram], None], ...] = (
+    sample_of_text_and_pdf,
+    scans_by_ocr,
+    training,
+    resuming,
+    plan_with_timed_steps,
+    generated_text,
+    scored_text,
+    passages_seen,
+    view_as_svg,
+    view_as_png,
+    plane_by_tsne,
+    report_with_charts,
+    export_for_transformers,
+    export_for_llama_cpp,
+    server,
+    window_with_all_tabs,
+)
+
+
+def _set(*assignments: str) -> Sequence[str]:
+    return [word for assignment in assignments for word in ("--set", assignment)]
+
+
+def _view(program: UsedProgram, name: str) -> Path:
+    picture = program.folder / name
+    chosen = ("--text", PHRASE, "--view", "attention", "--out", picture)
+    program.run("inspect", "first", *chosen, says="Saved")
+    return picture
+
+
+def _expect_picture(path: Path) -> None:
+    with Image.open(path, formats=["PNG"]) as image:
+        darkest, brightest = image.convert("L").getextrema()
+    expect(darkest != brightest, f"{path.name} is empty")

@@ -1,0 +1,51 @@
+"""A walk takes a picture of each tab and closes the window, also where a picture cannot be kept."""
+
+import subprocess
+import sys
+
+from PIL import Image
+
+from app.window.walk import Walk
+from core.errors.base import UserFacingError
+
+TABS = ["chatTab", "corpusTab", "inspectTab", "trainTab"]
+
+WITHOUT_DISPLAY = """
+import os, sys
+for name in ("QT_QPA_PLATFORM", "DISPLAY", "WAYLAND_DISPLAY"):
+    os.environ.pop(name, None)
+from pathlib import Path
+from app import application, settings
+from app.help import crash_report
+from core.runs.folder import Workspace
+
+home = Path(sys.argv[1])
+settings.personal_file = lambda: home / "personal.ini"
+crash_report.log_folder = lambda: home / "logs"
+sys.exit(application.run(Workspace(home / "mine"), screenshots=home / "new" / "shots"))
+"""
+
+
+def test_each_tab_is_shown_and_kept_as_a_picture(qtbot, window, tmp_path):
+    walk = Walk(window, tmp_path / "shots")
+    qtbot.waitUntil(lambda: not window.isVisible())
+    pictures = sorted((tmp_path / "shots").iterdir())
+    assert [picture.stem for picture in pictures] == TABS
+    for picture in pictures:
+        with Image.open(picture) as image:
+            assert image.width == round(window.width() * window.devicePixelRatio())
+    assert walk.failure is None
+
+
+def test_the_window_closes_where_no_picture_can_be_kept(qtbot, window, tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    walk = Walk(window, tmp_path / "file" / "shots")
+    qtbot.waitUntil(lambda: not window.isVisible())
+    assert isinstance(walk.failure, UserFacingError)
+
+
+def test_it_needs_no_display(tmp_path):
+    command = [sys.executable, "-c", WITHOUT_DISPLAY, str(tmp_path)]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
+    assert ended.returncode == 0, ended.stderr
+    assert sorted(path.stem for path in (tmp_path / "new" / "shots").iterdir()) == TABS

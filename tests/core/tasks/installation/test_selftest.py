@@ -1,0 +1,89 @@
+"""The test of an installation: a program that does not do what it should passes no check that uses it."""
+
+import sys
+
+import pytest
+
+from core.control import StopRequested, StopToken
+from core.events.selftest import CheckEnded, SelftestEnded
+from core.tasks.installation import selftest
+from core.tasks.installation.used_program import CheckFailedError, UsedProgram
+
+OF_THIS_PROCESS = {selftest.plane_by_tsne}
+
+
+@pytest.fixture
+def used(tmp_path):
+    """A program made of a line of Python."""
+
+    def make(line, stop=None):
+        folder = tmp_path / "folder"
+        folder.mkdir()
+        return UsedProgram([sys.executable, "-c", line], folder, stop or StopToken())
+
+    return make
+
+
+@pytest.mark.parametrize(
+    "line", ["raise SystemExit(3)", "pass", "print('Traceback (most recent call last):')"]
+)
+def test_a_program_that_does_nothing_right_passes_no_check(used, line):
+    program = used(line)
+    for check in selftest.CHECKS:
+        if check not in OF_THIS_PROCESS:
+            assert selftest.make_check(check, program).problem, check
+
+
+def test_a_failed_check_shows_the_command_and_what_it_said(used):
+    ended = selftest.make_check(selftest.generated_text, used("print('no model')"))
+    assert ended.problem.startswith("it does not say 'tokens/s'\n")
+    assert "generate first --prompt" in ended.problem
+    assert ended.problem.endswith("\n    no model")
+
+
+def test_what_a_user_has_chosen_is_left_alone(used):
+    program = used("import platformdirs; print(platformdirs.user_config_dir('SheepOp Studio', False))")
+    program.run()
+    assert program.said.startswith(str(program.folder)) or sys.platform == "win32"
+
+
+def test_a_program_that_ends_is_not_waited_for(used):
+    with (
+        pytest.raises(CheckFailedError, match="ended by itself, with exit code 4"),
+        used("raise SystemExit(4)").running(look=lambda: None, ends_with=0),
+    ):
+        pass
+
+
+def test_a_stop_ends_the_command_that_runs(used):
+    stop = StopToken()
+    stop.set()
+    with pytest.raises(StopRequested):
+        used("import time; time.sleep(600)", stop).run()
+
+
+def holds(_program):
+    pass
+
+
+def fails(_program):
+    raise CheckFailedError("it is broken")
+
+
+@pytest.mark.parametrize(("checks", "passed"), [((holds, holds), 2), ((fails, holds), 1)])
+def test_each_check_is_told_and_all_are_counted(monkeypatch, checks, passed):
+    monkeypatch.setattr(selftest, "CHECKS", checks)
+    *ended, last = selftest.selftest(None, StopToken())
+    assert [type(event) for event in ended] == [CheckEnded] * 2
+    assert [event.name for event in ended] == [check.__name__ for check in checks]
+    assert isinstance(last, SelftestEnded)
+    assert (last.passed, last.checks) == (passed, 2)
+
+
+@pytest.mark.parametrize(("checks", "code"), [((holds,), 0), ((holds, fails), 1)])
+def test_the_exit_code_is_0_only_where_all_hold(monkeypatch, command, checks, code):
+    monkeypatch.setattr(selftest, "CHECKS", checks)
+    ended = command("selftest")
+    assert ended[0] == code
+    assert f"{len(checks) - code} of {len(checks)} check" in ended[1]
+    assert ("FAILED    fails: it is broken" in ended[1]) is bool(code)
