@@ -185,8 +185,12 @@ class PlotView(pg.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no types
         self._colour_lines()
 
     def _place_lines(self) -> None:
+        """A line beyond the axis is not drawn: its name would stand there without it."""
+        low, high = self._box.viewRange()[1]
         for line, height in self._lines:
-            _place(line, None if self.log_y and height <= 0 else np.log10(height) if self.log_y else height)
+            at = None if self.log_y and height <= 0 else np.log10(height) if self.log_y else height
+            _place(line, at)
+            line.setVisible(at is not None and bool(low <= at <= high))
 
     # Drawing
 
@@ -243,6 +247,7 @@ class PlotView(pg.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no types
             self.beyond, high = high, usual
         room = _margin(self._box.height()) * (high - low) or abs(high) * MARGIN or 0.5
         self._box.setYRange(low - room, high + room, padding=0)
+        self._place_lines()
 
     def _draw_best(self, best: tuple[float, float] | None) -> None:
         drawn = self._drawable(*(np.array([value]) for value in best)) if best else (np.empty(0), np.empty(0))

@@ -208,6 +208,13 @@ def test_a_plot_is_filled_when_it_is_drawn_and_not_while_it_is_hidden(plot, qtbo
     qtbot.waitUntil(lambda: bool(filled))
 
 
+def test_a_baseline_beyond_the_axis_is_not_named(plot, qtbot):
+    plot.show_baselines([("unigram 5.5", 5.5), ("trigram 3.1", 3.1)])
+    plot.extend("validation", [0, 1, 2], [6.0, 5.0, 4.0])
+    qtbot.waitUntil(lambda: len(drawn(plot, "validation")) > 0)
+    assert [line.isVisible() for line, _ in plot.view._lines] == [True, False]
+
+
 def test_a_baseline_is_a_line_with_its_name(plot):
     plot.show_baselines([("unigram 4.2", 4.2)])
     [(line, _)] = plot.view._lines
