@@ -5,6 +5,8 @@ import logging
 import logging.handlers
 import os
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import NoReturn
@@ -22,7 +24,7 @@ from PySide6.QtCore import (
 from PySide6.QtWidgets import QApplication, QMessageBox
 
 from app.ending import EndingSignals
-from app.errors import DEFECT
+from app.errors import DEFECT, sentences
 from app.help.crash_report import CrashReport, left_since_last_start, log_folder
 from app.help.report import LOG_LINE, LOG_NAME
 from app.instance import Instance, raise_open_window
@@ -35,8 +37,10 @@ from app.widgets.label import MessageBox
 from app.widgets.theme import Theme
 from app.window.main_window import MainWindow
 from app.window.walk import Walk
+from app.workspaces.move_dialog import MoveDialog
 from app.workspaces.recent_workspaces import OPEN_ANOTHER, RecentWorkspaces, last_workspace
 from core.errors.base import NoDisplayError, UserFacingError
+from core.errors.system import WorkspaceBusyError
 from core.runs.folder import Workspace
 from core.system.packaged import APPLICATION
 
@@ -89,7 +93,7 @@ def run(workspace: Workspace, named: bool = True, screenshots: Path | None = Non
         raise
     if screenshots is None and raise_open_window(workspace.root):
         return 0
-    crashed_before = left_since_last_start()
+    crashed_before = screenshots is None and left_since_last_start()
     crash_report = CrashReport()
     sys.excepthook = CrashHook()
     collector = GarbageCollector(app)
@@ -127,17 +131,19 @@ class Studio(QObject):
         self._instance = Instance(self)
         self._instance.asked.connect(self._come_to_front)
         self._log_file: logging.Handler | None = None
-        self._next: Workspace | None = None  # to be opened when the window that has closed is at rest
+        self._next: Callable[[], None] | None = None  # what comes when the window that has closed is at rest
+        self._mover: MoveDialog | None = None  # while the workspace moves
         self._stuck: list[
             MainWindow
         ] = []  # closed over work that does not end: Qt aborts where they are deleted
         self._patience = QDeadlineTimer()
         self._waiting = QTimer(self, interval=WAITING_MS)
-        self._waiting.timeout.connect(self._replace_when_at_rest)
+        self._waiting.timeout.connect(self._go_on_when_at_rest)
         qInstallMessageHandler(_log_qt)
         self.window = self._open(workspace)
 
     def _open(self, workspace: Workspace) -> MainWindow:
+        self._workspace = workspace
         self._keep_log(workspace)
         self._theme.take_off_style_sheet()
         settings = WindowSettings(workspace.root)
@@ -146,6 +152,7 @@ class Studio(QObject):
         self._theme.put_on_style_sheet()
         window.ways.settings_changed.connect(self._theme.wear)
         window.workspace_requested.connect(self._replace)
+        window.move_requested.connect(self._move)
         sys.excepthook = CrashHook(window)
         RecentWorkspaces().add(workspace.root.absolute())
         self._instance.listen(workspace.root)
@@ -158,44 +165,92 @@ class Studio(QObject):
     @Slot()
     def stop_and_close(self) -> None:
         """Close the window as soon as its work has stopped."""
-        if self._next is None:
+        if self._mover is not None:
+            self._mover.ended.disconnect(self._open_moved)
+            self._mover.ended.connect(self._quit)
+            self._mover.reject()
+        elif self._next is None:
             self.window.stop_and_close()
         else:  # between two windows
             self._waiting.stop()
             self._next = None
             QApplication.quit()
 
+    @Slot()
+    def _quit(self) -> None:
+        QApplication.quit()
+
     @Slot(object)
     def _replace(self, workspace: Workspace) -> None:
         """The window has closed to make room for another one."""
-        self._next = workspace
+        self._wait(partial(self._show, workspace))
+
+    @Slot(object)
+    def _move(self, target: Path) -> None:
+        """The window has closed so that its workspace can be moved."""
+        self._wait(partial(self._begin_moving, target))
+
+    def _wait(self, then: Callable[[], None]) -> None:
+        self._next = then
         self._patience.setRemainingTime(LONGEST_CHANGE_MS)
         QApplication.setQuitOnLastWindowClosed(False)
         self._waiting.start()
 
     @Slot()
-    def _replace_when_at_rest(self) -> None:
-        assert self._next is not None, "the timer runs only while another workspace waits"
-        at_work = _at_work(self.window)
-        if at_work and not self._patience.hasExpired():
+    def _go_on_when_at_rest(self) -> None:
+        assert self._next is not None, "the timer runs only while something waits for the end of the work"
+        if _at_work(self.window) and not self._patience.hasExpired():
             return
         self._waiting.stop()
+        then, self._next = self._next, None
+        then()
+
+    def _show(self, workspace: Workspace) -> None:
+        """Open a workspace in the place of the window that has closed."""
         before, geometry = self.window, self.window.saveGeometry()
-        if at_work:
+        if _at_work(before):
             self._stuck.append(before)
         else:
             shiboken6.delete(before)  # now: widgets that are gone need no new style sheet
-        workspace, self._next = self._next, None
         self.window = self._open(workspace)
         self.window.take_place(geometry)
         self.window.show()
         QApplication.setQuitOnLastWindowClosed(True)
 
+    def _begin_moving(self, target: Path) -> None:
+        if _at_work(self.window):
+            error = WorkspaceBusyError(self._workspace.root)
+            self._show(self._workspace)
+            self.window.show_refusal(error.message, error.remedy)
+            return
+        self._close_log()
+        self._instance.close()
+        RecentWorkspaces().add_behind(target)  # where it is found after a kill
+        self._mover = MoveDialog(self._workspace, target)
+        self._mover.ended.connect(self._open_moved)
+        self._mover.begin()
+
+    @Slot(object, object)
+    def _open_moved(self, workspace: Workspace, error: Exception | None) -> None:
+        """Open the workspace where it is now, and say what became of it."""
+        assert self._mover is not None, "it has just ended"
+        self._mover.deleteLater()
+        target, self._mover, before = self._mover.target, None, self._workspace.root
+        RecentWorkspaces().forget(target if workspace.root == before else before)
+        self._show(workspace)
+        if error is not None:
+            self.window.show_refusal(*sentences(error))
+        elif workspace.root != before:
+            self.window.offer_to_move_back(before)
+
+    def _close_log(self) -> None:
+        if self._log_file is not None:
+            logging.getLogger().removeHandler(self._log_file)
+            self._log_file.close()
+
     def _keep_log(self, workspace: Workspace) -> None:
         root = logging.getLogger()
-        if self._log_file is not None:
-            root.removeHandler(self._log_file)
-            self._log_file.close()
+        self._close_log()
         self._log_file = logging.handlers.RotatingFileHandler(
             workspace.root / LOG_NAME, maxBytes=LOG_BYTES, backupCount=1, encoding="utf-8", delay=True
         )

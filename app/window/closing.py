@@ -19,6 +19,11 @@ BEFORE_ANOTHER = (
     "&Stop and open",
     "&Keep running",
 )
+BEFORE_MOVING = (
+    "It can stop at the next step and save what it has, then the workspace is moved.",
+    "&Stop and move",
+    "&Keep running",
+)
 STILL_STOPPING = (
     "It was asked to stop and has not come to the end of its step yet. Closing now loses nothing that is saved: "
     "a run goes on from its last checkpoint, an import with the files that are left.",
@@ -48,15 +53,10 @@ class Closing(QObject):
         self.question: CloseQuestion | None = None  # while it is asked whether to stop and close
         queues.stop_overdue.connect(self._offer_to_leave)
 
-    def is_ready(self, *, before_another: bool) -> bool:
-        """Whether the window may close now. If not, the user is asked why not, or `may_close` comes.
-
-        Args:
-            before_another: Whether another workspace should be opened then.
-        """
+    def is_ready(self, words: tuple[str, str, str]) -> bool:
+        """Whether the window may close now. If not, the user is asked with these words, or `may_close` comes."""
         if self._queues.active() and not self._leaving:
             if self.question is None:
-                words = BEFORE_ANOTHER if before_another else STILL_AT_WORK
                 self._ask(words, leaving=self._begun or bool(self._queues.overdue()))
             return False
         if self._waits_for_tabs():

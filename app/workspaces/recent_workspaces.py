@@ -36,6 +36,10 @@ class RecentWorkspaces:
         """This one was opened now."""
         self._keep([path, *(other for other in self.paths() if other != path)])
 
+    def add_behind(self, path: Path) -> None:
+        """The first of these may soon be here."""
+        self._keep([*self.paths()[:1], path, *(other for other in self.paths()[1:] if other != path)])
+
     def forget(self, path: Path) -> None:
         """This one no longer exists."""
         self._keep([other for other in self.paths() if other != path])

@@ -273,7 +273,7 @@ def report():
 
 def settings():
     tab = corpus()
-    return opened(SettingsDialog(PersonalConfig(), tab), tab)
+    return opened(SettingsDialog(PersonalConfig(), Path("/home/ewe/meadow"), tab), tab)
 
 
 def help_window():

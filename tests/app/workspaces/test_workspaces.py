@@ -1,7 +1,6 @@
 """Another workspace is opened in the window: running work is asked about, and the list of the last ones is kept."""
 
 import logging
-import sys
 import threading
 
 import pytest
@@ -10,38 +9,14 @@ from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import QFileDialog, QWidget
 
 from app import application
-from app.application import Studio
 from app.window.main_window import MainWindow
 from app.window.settings_dialog import SettingsDialog
 from app.workspaces.recent_workspaces import MOST, RecentWorkspaces
 from app.workspaces.workspace_chooser import WorkspaceChooser
-from core.runs.folder import Workspace
-from tests.app.conftest import action, button, endless, leave, plain_looks_afterwards
+from tests.app.conftest import action, button, endless, leave
+from tests.app.workspaces.conftest import made
 
 LEFT = Qt.MouseButton.LeftButton
-
-
-def made(path):
-    workspace = Workspace(path)
-    workspace.prepare()
-    return workspace
-
-
-@pytest.fixture
-def studio(qtbot, qapp, monkeypatch, tmp_path, one_chart):
-    """The program on the workspace "one"."""
-    monkeypatch.setattr(application, "qInstallMessageHandler", lambda _handler: None)  # pytest-qt has its own
-    monkeypatch.setattr(sys, "excepthook", sys.excepthook)
-    handlers = list(logging.getLogger().handlers)
-    with plain_looks_afterwards(qapp):
-        studio = Studio(qapp, made(tmp_path / "one"))
-        studio.window.show()
-        yield studio
-        leave(qtbot, studio.window)
-    for handler in set(logging.getLogger().handlers) - set(handlers):
-        logging.getLogger().removeHandler(handler)
-        handler.close()
-    studio.deleteLater()
 
 
 def test_the_title_names_the_workspace(studio):
