@@ -3,7 +3,7 @@
 # slow     the tests that take minutes; .ci/run runs them too
 # bench    this machine against a named peer
 # package  a folder with the program in it that needs no Python (PyInstaller), and its self-test
-# pictures the README's screenshots
+# pictures the screenshots of the help and the README
 
 PYTHON ?= python3
 VENV := .venv

@@ -1,4 +1,4 @@
-"""Make the README's pictures: take the tour that a newcomer takes, and photograph the window on the way.
+"""Make the pictures of the help and the README: take the tour that a newcomer takes, and photograph the window on the way.
 
     python packaging/pictures.py [WORKSPACE]
 
@@ -35,7 +35,7 @@ from core.runs.catalog import Catalog  # noqa: E402
 from core.runs.folder import Workspace  # noqa: E402
 from core.sample.meadow import held_out_questions  # noqa: E402
 
-FOLDER = ROOT / "packaging" / "pictures"
+FOLDER = ROOT / "resources" / "help" / "pictures"
 SIZE = QSize(1280, 800)
 STEPS_TO_COMPUTE = 6  # times that the window is let live, until a view of a model has come
 CORPUS, TRAIN, CHAT, INSPECT = range(4)  # the tabs, in their order
@@ -43,8 +43,8 @@ SETTLE_MS = 300  # for the last frame's timer, layouts and fonts
 
 
 def main() -> None:
-    """Take the tour and leave the pictures in `packaging/pictures`."""
-    parser = argparse.ArgumentParser(description="Make the README's pictures.")
+    """Take the tour and leave the pictures in `resources/help/pictures`."""
+    parser = argparse.ArgumentParser(description="Make the pictures of the help and the README.")
     parser.add_argument("workspace", nargs="?", type=Path, help="by default a new one, in a temporary folder")
     root = parser.parse_args().workspace or Path(tempfile.mkdtemp()) / "SheepOp Studio"
     workspace = Workspace(root)

@@ -1,18 +1,19 @@
 """The pages of help: read offline, in the program's own colours, with links from one to the other."""
 
-from PySide6.QtCore import QByteArray, QEvent, QSize, QUrl, Slot
-from PySide6.QtGui import QTextDocument
+from PySide6.QtCore import QByteArray, QEvent, QSize, Qt, QUrl, Slot
+from PySide6.QtGui import QImage, QTextDocument
 from PySide6.QtWidgets import QDialog, QPushButton, QTextBrowser, QWidget
 
 from app.widgets.controls.small import named_button
 from app.widgets.geometry import bounded
 from app.widgets.layout import STRETCH, column, row
-from app.widgets.theme import LARGE, MEDIUM, colours, set_role
+from app.widgets.theme import DARK, LARGE, MEDIUM, colours, set_role
 from core.system.packaged import APPLICATION, FROM_SOURCE, program
 from core.system.resources import resource
 
 CONTENTS = "index"
 FIRST_SIZE_PX = QSize(760, 640)
+PICTURE_PX = 660  # wide
 STYLE = """
 h1 {{ font-size: xx-large; font-weight: 600; margin-bottom: 8px; }}
 h2 {{ font-size: large; font-weight: 600; color: {accent}; margin-top: 20px; margin-bottom: 4px; }}
@@ -93,11 +94,21 @@ class HelpPages(QTextBrowser):
         self._use_theme()
 
     def loadResource(self, kind: int, name: QUrl | str) -> object:
-        """The pages name commands as they are typed from the source."""
+        """The pages name commands as they are typed from the source, and pictures of the light theme."""
+        if kind == QTextDocument.ResourceType.ImageResource:
+            return self._picture(QUrl(name).toLocalFile())
         loaded = super().loadResource(kind, name)
         if kind != QTextDocument.ResourceType.HtmlResource or not isinstance(loaded, QByteArray):
             return loaded
         return loaded.replace(FROM_SOURCE.encode(), program().encode())
+
+    def _picture(self, path: str) -> QImage:
+        """A picture of the program in its present theme, in the width of the first window."""
+        shown = QImage(path.replace("-light.", "-dark.") if colours() is DARK else path)
+        ratio = self.devicePixelRatioF()
+        shown = shown.scaledToWidth(round(PICTURE_PX * ratio), Qt.TransformationMode.SmoothTransformation)
+        shown.setDevicePixelRatio(ratio)
+        return shown
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)

@@ -21,6 +21,7 @@ from app.workspaces.recent_workspaces import RecentWorkspaces
 
 HELP_PAGES = (
     ("&Contents", "index"),
+    ("Your &first model", "start"),
     ("&Terms", "terms"),
     ("&Keyboard", "keys"),
     ("&Workspaces and files", "workspace"),

@@ -5,10 +5,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, QUrl
+from PySide6.QtGui import QTextDocument
 from PySide6.QtWidgets import QApplication
 
-from app.help.help_window import CONTENTS, HelpWindow
+from app.help.help_window import CONTENTS, PICTURE_PX, HelpWindow
 from app.tabs.corpus.columns import STATES
 from app.widgets.theme import DARK, apply_theme
 from core.config.corpus import CorpusConfig
@@ -74,7 +75,29 @@ def test_states_have_the_names_that_the_table_gives_them():
 
 def test_pages_ask_for_nothing_from_outside():
     texts = [page.read_text(encoding="utf-8") for page in PAGES]
-    assert [text for text in texts if re.search(r"https?:|<img|<script|<link", text)] == []
+    assert [text for text in texts if re.search(r"https?:|<script|<link", text)] == []
+
+
+def test_every_picture_is_there_for_both_themes():
+    names = re.findall(r'<img src="(.*?)"', "".join(page.read_text(encoding="utf-8") for page in PAGES))
+    assert names
+    folder = resource("help")
+    wanted = [*names, *(name.replace("-light.", "-dark.") for name in names)]
+    assert [name for name in wanted if not (folder / name).is_file()] == []
+
+
+def test_pictures_are_in_the_theme_of_the_program(qtbot, qapp, window):
+    with plain_looks_afterwards(qapp):
+        theme = apply_theme(qapp, "light")
+        window.show_page("start")
+        place = window.pages.source().resolved(QUrl("pictures/train-light.png"))
+        shades = []
+        for appearance in ("light", "dark"):
+            theme.choose(appearance)
+            picture = window.pages.loadResource(QTextDocument.ResourceType.ImageResource, place)
+            assert picture.deviceIndependentSize().width() == PICTURE_PX
+            shades.append(picture.pixelColor(2, 2).lightness())
+        assert shades[0] > 128 > shades[1]
 
 
 def test_back_leads_to_the_page_before(qtbot, window):
