@@ -83,7 +83,7 @@ def test_no_label_of_a_dialog_guesses_a_format(qtbot, window, tmp_path, hostile)
     script = tmp_path / "a.sh"
     script.write_text("#!/bin/sh\n", encoding="utf-8")
     fields = [field(hostile)]
-    box = failure_box(WorkspaceError(hostile, hostile))
+    box = failure_box(hostile, hostile)
     qtbot.addWidget(box)
     action(window, "About").trigger()
     window.closing._ask(STILL_AT_WORK, leaving=False)
