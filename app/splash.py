@@ -4,7 +4,7 @@ import ctypes
 import os
 import sys
 
-from PySide6.QtCore import QRectF, QSize, Qt
+from PySide6.QtCore import QDeadlineTimer, QEventLoop, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFont, QPainter, QPixmap
 from PySide6.QtSvg import QSvgRenderer
 from PySide6.QtWidgets import QApplication, QSplashScreen, QWidget
@@ -17,6 +17,7 @@ from core.system.resources import resource
 SIZE_PX = QSize(360, 140)
 PICTURE_PX = 72
 TITLE_SCALE = 1.8  # of the text's size
+LONGEST_WAIT_MS, SHORTEST_LOOK_MS = 500, 20  # for the window system to let it be drawn
 
 
 def application() -> QApplication:
@@ -39,8 +40,16 @@ def show_splash() -> tuple[QApplication, QSplashScreen] | None:
     app = application()
     splash = QSplashScreen(_picture(app))
     splash.show()
-    app.processEvents()  # there is no event loop yet
+    _let_it_paint(app, splash)
     return app, splash
+
+
+def _let_it_paint(app: QApplication, splash: QSplashScreen) -> None:
+    """There is no event loop yet, and a window system takes a moment until a window may be drawn on."""
+    patience = QDeadlineTimer(LONGEST_WAIT_MS)
+    while not splash.windowHandle().isExposed() and not patience.hasExpired():
+        app.processEvents(QEventLoop.ProcessEventsFlag.WaitForMoreEvents, SHORTEST_LOOK_MS)
+    app.processEvents()
 
 
 def end_splash(window: QWidget | None = None) -> None:
