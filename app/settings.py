@@ -1,13 +1,13 @@
 """What the window remembers between two starts."""
 
 import hashlib
+import json
 import logging
 import re
 from collections.abc import Mapping
 from pathlib import Path
 
 import platformdirs
-from pydantic import ValidationError
 from PySide6.QtCore import QByteArray, QSettings
 
 from core.config.personal import PersonalConfig
@@ -74,10 +74,15 @@ class WindowSettings:
 
     @property
     def personal(self) -> PersonalConfig:
-        """This user's settings on this machine, for all workspaces; the defaults where they cannot be read."""
+        """This user's settings on this machine, for all workspaces; the defaults where they cannot be read.
+
+        Those that only a newer version has are passed over.
+        """
         try:
-            return PersonalConfig.model_validate_json(self.own("settings"))
-        except ValidationError:
+            stored = json.loads(self.own("settings") or "{}")
+            known = {name: stored[name] for name in PersonalConfig.model_fields if name in stored}
+            return PersonalConfig.model_validate(known)
+        except (ValueError, TypeError, RecursionError):  # pydantic's is a ValueError
             return PersonalConfig()
 
     @personal.setter

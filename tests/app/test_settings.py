@@ -73,12 +73,18 @@ def test_whatever_window_ini_holds_the_window_opens_as_at_a_first_start(qtbot, w
 
 
 @pytest.mark.parametrize(
-    "stored", ["", "no json", "[]", '{"threads": -1}', '{"appearance": "loud"}', '{"a": 1}']
+    "stored", ["", "no json", "[]", "3", '"threads"', '{"threads": -1}', '{"appearance": "loud"}', '{"a": 1}']
 )
 def test_settings_that_cannot_be_read_are_the_defaults(workspace, personal_file, stored):
     settings = WindowSettings(workspace.root)
     settings.keep_own("settings", stored)
     assert settings.personal == PersonalConfig()
+
+
+def test_a_setting_of_a_newer_version_costs_no_other_one(workspace):
+    settings = WindowSettings(workspace.root)
+    settings.keep_own("settings", '{"threads": 3, "of_2031": true}')
+    assert settings.personal == PersonalConfig(threads=3)
 
 
 @pytest.mark.parametrize(
