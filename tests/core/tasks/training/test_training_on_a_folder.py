@@ -60,7 +60,7 @@ def test_a_run_cannot_change_its_folder(on_the_hill):
 
 
 def test_a_folder_without_documents_is_named(filled, tiny):
-    with pytest.raises(EmptyCorpusError, match="lies in /nowhere"):
+    with pytest.raises(EmptyCorpusError, match="is in /nowhere"):
         list(train_model(filled, "run", tiny({"corpus.folder": "/nowhere"}), StopToken()))
 
 
@@ -72,7 +72,7 @@ def test_a_folder_on_the_command_line_is_taken_from_where_one_is(
     monkeypatch.chdir(tmp_path)
     code, _, failure = command("--workspace", filled.root, command_name, "--set", f"corpus.folder={name}")
     assert code == 1
-    assert f"lies in {tmp_path / name}." in failure
+    assert f"is in {tmp_path / name}." in failure
 
 
 @pytest.mark.parametrize("command_name", ["train", "tokenizer"])
@@ -88,7 +88,7 @@ def test_a_folder_in_a_file_is_taken_from_where_one_is(
     (tmp_path / "run.toml").write_text(f'[corpus]\nfolder = "{written}"\n', encoding="utf-8")
     code, _, failure = command("--workspace", filled.root, command_name, "run.toml")
     assert code == 1
-    assert f"lies in {tmp_path / meant}." in failure
+    assert f"is in {tmp_path / meant}." in failure
 
 
 @pytest.mark.slow
