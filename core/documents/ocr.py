@@ -3,8 +3,12 @@
 Tesseract runs as a process of its own, one for each page. Who recognises several pages at once sets
 `OMP_THREAD_LIMIT=1` for its workers, as `reader_process` does: two of its threads on one page gain little, and cost
 the page beside it a core. pytesseract is imported when a page comes: the window imports this module at its start.
+
+On Linux a frozen program brings a Tesseract along. It is used unless the system's, or the folder that the user names by
+`TESSDATA_PREFIX`, has more languages.
 """
 
+import os
 import shutil
 import sys
 import time
@@ -20,6 +24,7 @@ from typing import TYPE_CHECKING
 
 from core.documents.document import PageText
 from core.errors.base import OcrUnavailableError
+from core.system.resources import beside
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -29,6 +34,7 @@ MOST_PIXELS_ASIDE = 32_767  # that Tesseract takes
 ORIENTATION = "osd"  # a language that finds out which way up a page is, and reads nothing
 TURNING = "--psm 1"  # the page segmentation mode that asks it
 NO_TIME = "there was no time left for it"
+BUNDLED, DATA, DATA_SUFFIX = "tesseract", "TESSDATA_PREFIX", ".traineddata"
 WORD_LEVEL = "5"  # in the first column of Tesseract's table
 TABLE_COLUMNS = 12
 WINDOWS_PATH = Path(r"C:\Program Files\Tesseract-OCR\tesseract.exe")  # its installer leaves PATH alone
@@ -118,9 +124,9 @@ def open_recognizer(languages: str) -> Recognizer:
     installed = _listed_languages()
     for language in languages.split("+"):
         if language not in installed:
-            known = [name for name in installed if name != ORIENTATION]
             raise OcrUnavailableError(
-                f"Tesseract's language {language!r} is not installed", _language_remedy(language, known)
+                f"Tesseract's language {language!r} is not installed",
+                _language_remedy(language, _readable(installed)),
             )
     return Recognizer(languages, ORIENTATION in installed)
 
@@ -131,7 +137,7 @@ def installed_languages() -> tuple[str, ...]:
     Raises:
         OcrUnavailableError: Tesseract is not installed.
     """
-    return tuple(language for language in _listed_languages() if language != ORIENTATION)
+    return _readable(_listed_languages())
 
 
 def missing_languages(languages: str, installed: Sequence[str]) -> str:
@@ -174,9 +180,39 @@ def _listed_languages() -> list[str]:
     if not shutil.which("tesseract") and WINDOWS_PATH.exists():
         pytesseract.pytesseract.tesseract_cmd = str(WINDOWS_PATH)
     try:
-        return list(pytesseract.get_languages())
+        installed = list(pytesseract.get_languages())
     except (pytesseract.TesseractNotFoundError, OSError) as cause:
-        raise OcrUnavailableError("Tesseract is not installed", _install_remedy()) from cause
+        if not beside(BUNDLED).exists():
+            raise OcrUnavailableError("Tesseract is not installed", _install_remedy()) from cause
+        installed = []
+    return _choose_bundled(installed) if beside(BUNDLED).exists() else installed
+
+
+def _choose_bundled(installed: list[str]) -> list[str]:
+    """Use the Tesseract that came with the program from now on, unless the system's has more languages.
+
+    Returns:
+        The languages of the one that is used.
+    """
+    import pytesseract
+
+    own = beside(BUNDLED)
+    folders = [own / "tessdata", *([Path(os.environ[DATA])] if os.environ.get(DATA) else [])]
+    data = max(folders, key=lambda folder: len(_readable(_languages_in(folder))))
+    languages = _languages_in(data)
+    if len(_readable(installed)) > len(_readable(languages)):
+        return installed
+    pytesseract.pytesseract.tesseract_cmd = str(own / "tesseract")
+    os.environ[DATA] = str(data)  # of this process and of those that it starts
+    return languages
+
+
+def _languages_in(folder: Path) -> list[str]:
+    return sorted(file.stem for file in folder.glob(f"*{DATA_SUFFIX}"))
+
+
+def _readable(languages: Sequence[str]) -> tuple[str, ...]:
+    return tuple(language for language in languages if language != ORIENTATION)
 
 
 def _install_remedy() -> str:
@@ -186,7 +222,7 @@ def _install_remedy() -> str:
     return f"Install it with `{PACKAGE_MANAGERS[manager]}`, then import again."
 
 
-def _language_remedy(language: str, installed: list[str]) -> str:
+def _language_remedy(language: str, installed: Sequence[str]) -> str:
     known = f"or choose from the installed ones: {', '.join(installed) or 'none'}."
     command = _install_command([language])
     return (

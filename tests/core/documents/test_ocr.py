@@ -1,4 +1,5 @@
 import dataclasses
+import os
 import shutil
 import time
 
@@ -104,6 +105,70 @@ def test_without_tesseract_the_install_line_fits_the_system(monkeypatch, manager
         open_recognizer("eng")
     assert f"{manager} install" in caught.value.remedy or manager in ("", "pacman")
     assert "import again" in caught.value.remedy
+
+
+# The Tesseract that a frozen program brings along
+
+
+@pytest.fixture
+def bundled(monkeypatch, tmp_path):
+    """A frozen program's folder, with a Tesseract that reads English, and none on the system."""
+    own = tmp_path / "program" / "tesseract"
+    give_data(own / "tessdata", "eng", "osd")
+    monkeypatch.setattr(ocr, "beside", lambda name: tmp_path / "program" / name)
+    monkeypatch.setattr(pytesseract.pytesseract, "tesseract_cmd", "no-such-program")
+    monkeypatch.setenv("TESSDATA_PREFIX", "")  # so that it is put back, too
+    return own
+
+
+def give_data(folder, *languages):
+    folder.mkdir(parents=True)
+    for language in languages:
+        (folder / f"{language}.traineddata").touch()
+
+
+def has_system_languages(monkeypatch, *languages):
+    monkeypatch.setattr(pytesseract.pytesseract, "tesseract_cmd", "systems")
+    monkeypatch.setattr(pytesseract, "get_languages", lambda: list(languages))
+
+
+def test_without_tesseract_on_the_system_the_bundled_one_reads(bundled):
+    recognizer = open_recognizer("eng")
+    assert (recognizer.languages, recognizer.can_turn) == ("eng", True)
+    assert pytesseract.pytesseract.tesseract_cmd == str(bundled / "tesseract")
+    assert os.environ["TESSDATA_PREFIX"] == str(bundled / "tessdata")
+
+
+@pytest.mark.parametrize(
+    ("languages", "is_used"), [(("eng", "osd"), False), (("deu", "eng"), True), (("deu", "eng", "osd"), True)]
+)
+def test_the_systems_tesseract_is_used_where_it_has_more_languages(bundled, monkeypatch, languages, is_used):
+    has_system_languages(monkeypatch, *languages)
+    assert installed_languages() == (("deu", "eng") if is_used else ("eng",))
+    used = "systems" if is_used else str(bundled / "tesseract")
+    assert pytesseract.pytesseract.tesseract_cmd == used
+    assert os.environ["TESSDATA_PREFIX"] == ("" if is_used else str(bundled / "tessdata"))
+
+
+def test_the_bundled_tesseract_reads_languages_in_a_folder_of_the_users(bundled, monkeypatch, tmp_path):
+    give_data(tmp_path / "mine", "eng", "fra")
+    monkeypatch.setenv("TESSDATA_PREFIX", str(tmp_path / "mine"))
+    assert installed_languages() == ("eng", "fra")
+    assert pytesseract.pytesseract.tesseract_cmd == str(bundled / "tesseract")
+    assert os.environ["TESSDATA_PREFIX"] == str(tmp_path / "mine")
+
+
+def test_a_folder_of_the_users_that_is_gone_does_not_matter(bundled, monkeypatch, tmp_path):
+    monkeypatch.setenv("TESSDATA_PREFIX", str(tmp_path / "gone"))
+    assert installed_languages() == ("eng",)
+    assert os.environ["TESSDATA_PREFIX"] == str(bundled / "tessdata")
+
+
+def test_a_worker_process_chooses_what_its_parent_chose(bundled, monkeypatch):
+    installed_languages()
+    has_system_languages(monkeypatch, "eng", "osd")  # the variable is the bundled one's for it, too
+    assert installed_languages() == ("eng",)
+    assert pytesseract.pytesseract.tesseract_cmd == str(bundled / "tesseract")
 
 
 @pytest.mark.parametrize(
