@@ -7,6 +7,7 @@ from PySide6.QtCore import Qt, QUrl, Slot, qVersion
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QWidget
 
+from app.help.licences_dialog import LicencesDialog, licences_file
 from app.help.report import LOG_NAME, PACKAGE, licence, project_page, version
 from app.widgets.controls.small import named_button
 from app.widgets.label import Label
@@ -15,6 +16,10 @@ from app.widgets.picture import Picture
 from app.widgets.theme import HUGE, LARGE, MEDIUM, SMALL, TINY, set_role
 from core.system.packaged import APPLICATION
 
+WHAT = (
+    "From your own documents to your own language model. Everything happens on this computer: nothing is ever sent "
+    "anywhere."
+)
 _PICTURE_PX = 64
 _WIDTH_PX = 520
 
@@ -40,13 +45,18 @@ class AboutDialog(QDialog):
         self.page_button = named_button("&Project page", "projectPageButton", "info", project_page())
         self.page_button.clicked.connect(self._open_page)
         self.page_button.setVisible(bool(project_page()))
+        self.licences_button = named_button(
+            "L&icences", "licencesButton", "file", "The licences of all that comes with the program"
+        )
+        self.licences_button.clicked.connect(self._show_licences)
+        self.licences_button.setVisible(licences_file().exists())
         self._lay_out()
 
     def _lay_out(self) -> None:
         said = []
         for text, role in (
             (f"{APPLICATION} {version(PACKAGE)}", "title"),
-            ("From your own documents to your own language model. Everything happens on this computer.", ""),
+            (WHAT, ""),
             (f"Licence: {licence()}", ""),
             (versions(), "muted"),
             (f"Workspace: {self._workspace}", ""),
@@ -55,7 +65,14 @@ class AboutDialog(QDialog):
             label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
             set_role(label, role)
             said.append(label)
-        places = row(self.folder_button, self.log_button, self.page_button, STRETCH, spacing=MEDIUM)
+        places = row(
+            self.folder_button,
+            self.log_button,
+            self.page_button,
+            self.licences_button,
+            STRETCH,
+            spacing=MEDIUM,
+        )
         words = column(*said, SMALL, places, spacing=TINY)
         picture = Picture("app", "accent", _PICTURE_PX), Qt.AlignmentFlag.AlignTop
         top = row(picture, (words, 1), spacing=LARGE)
@@ -71,6 +88,10 @@ class AboutDialog(QDialog):
     @Slot()
     def _open_log(self) -> None:
         QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._workspace / LOG_NAME)))
+
+    @Slot()
+    def _show_licences(self) -> None:
+        LicencesDialog(self).open()
 
     @Slot()
     def _open_page(self) -> None:

@@ -7,8 +7,9 @@ from PySide6.QtCore import Qt, qVersion
 from PySide6.QtGui import QDesktopServices, QGuiApplication
 from PySide6.QtWidgets import QFileDialog
 
-from app.help import about, report, report_dialog
+from app.help import about, licences_dialog, report, report_dialog
 from app.help.about import AboutDialog
+from app.help.licences_dialog import LicencesDialog
 from app.help.report_dialog import ReportDialog, where_to_send
 from app.widgets.label import Label
 
@@ -79,6 +80,27 @@ def test_the_project_page_is_offered_where_there_is_one(qtbot, tmp_path, monkeyp
     qtbot.addWidget(dialog)
     dialog.show()
     assert dialog.page_button.isVisible() is bool(page)
+
+
+def test_about_says_that_nothing_is_sent(dialog):
+    assert any("nothing is ever sent anywhere" in label.text() for label in dialog.findChildren(Label))
+
+
+def test_from_the_source_there_are_no_licences_of_bundled_parts(dialog):
+    assert not dialog.licences_button.isVisible()
+
+
+def test_the_licences_of_what_is_bundled_are_shown_and_esc_closes_them(qtbot, tmp_path, monkeypatch):
+    (tmp_path / "licences.txt").write_text("torch 2.13\nBSD-3-Clause", encoding="utf-8")
+    monkeypatch.setattr(licences_dialog, "resource", tmp_path.__truediv__)
+    dialog = AboutDialog(tmp_path)
+    qtbot.addWidget(dialog)
+    dialog.show()
+    qtbot.mouseClick(dialog.licences_button, LEFT)
+    shown = dialog.findChild(LicencesDialog)
+    assert shown.text.toPlainText() == "torch 2.13\nBSD-3-Clause"
+    qtbot.keyClick(shown.text, Qt.Key.Key_Escape)
+    assert not shown.isVisible()
 
 
 def test_a_report_is_copied_only_when_it_is_asked_for(qtbot):
