@@ -20,6 +20,7 @@ from app.tabs.chat.view.match_marks import Span, paint_matches
 from app.tabs.chat.view.message_item import CODE_HEAD_PX, MessageItem, Unit
 from app.tabs.chat.view.segment_document import SegmentDocument, language_of
 from app.tabs.chat.view.text_matches import TextMatches
+from app.tabs.chat.view.token_shades import paint_shades
 from app.widgets.text_look import match_look
 from app.widgets.theme import LARGE, MEDIUM, SMALL, TINY, colours, small_font
 
@@ -164,6 +165,7 @@ class ConversationPainter:
         context.palette.setColor(QPalette.ColorRole.Text, QColor(colours().text))
         context.clip = area.translated(-origin)
         context.selections = self._selections(number, place, document, marks)
+        paint_shades(painter, document, context.clip)
         document.documentLayout().draw(painter, context)
         if marks.matches is not None and marks.matches.words:
             paint_matches(

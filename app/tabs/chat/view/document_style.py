@@ -7,7 +7,16 @@ from typing import Literal
 
 from pygments.token import Comment, Keyword, Name, Number, Operator, String, _TokenType
 from pygments.token import Literal as Literals
-from PySide6.QtGui import QBrush, QColor, QFont, QFontMetricsF, QTextBlockFormat, QTextCharFormat, QTextOption
+from PySide6.QtGui import (
+    QBrush,
+    QColor,
+    QFont,
+    QFontMetricsF,
+    QTextBlockFormat,
+    QTextCharFormat,
+    QTextFormat,
+    QTextOption,
+)
 
 from app.widgets.shade import shaded
 from app.widgets.theme import Colours, colours, mono_font
@@ -20,6 +29,9 @@ MOST_SHADE = (
     0.46  # of the colour: on stronger shades words are hard to read, in the light or in the dark theme
 )
 LINE_HEIGHT_PERCENT = 120
+SHADE = (
+    QTextFormat.Property.UserProperty.value
+)  # of a token, a colour; Qt would paint a background as high as its letters
 MONO_SHARE = 0.94  # of the font's size: letters of one width look larger
 _CODE_COLOURS = {  # by the kind of a Pygments token, the closest first
     Comment: "muted",
@@ -102,7 +114,7 @@ def _shade_formats(shading: Shading, _theme: Colours) -> list[QTextCharFormat]:
 def _shade_format(percent: int, shading: Shading) -> QTextCharFormat:
     fill, letters = shaded(MOST_SHADE * percent / 100, SHADE_COLOURS[shading])
     made = QTextCharFormat()
-    made.setBackground(QBrush(fill))
+    made.setProperty(SHADE, fill)
     made.setForeground(QBrush(letters))
     return made
 
@@ -115,6 +127,14 @@ def shade_share(token: TokenDetails, shading: Shading) -> float:
 def paragraph(*, line_height: float = LINE_HEIGHT_PERCENT) -> QTextBlockFormat:
     made = QTextBlockFormat()
     made.setLineHeight(line_height, QTextBlockFormat.LineHeightTypes.ProportionalHeight.value)
+    return made
+
+
+def shaded_paragraph(style: DocumentStyle) -> QTextBlockFormat:
+    """One whose rows are equally high whatever stands in them, in whole pixels also on a screen of scale 1.5."""
+    made = QTextBlockFormat()
+    height = 2 * round(style.line_px * LINE_HEIGHT_PERCENT / 200)
+    made.setLineHeight(height, QTextBlockFormat.LineHeightTypes.FixedHeight.value)
     return made
 
 

@@ -28,6 +28,7 @@ from app.widgets.theme import HUGE, LARGE, MEDIUM, SMALL, TINY, colours
 
 QUOTE = QTextFormat.Property.UserProperty.value + 1  # of a block: how many quotes it stands in
 RULE = QUOTE + 1  # of a block: it is a line across
+THIN = QUOTE + 2  # of a block: it is none of the text, but Qt wants it beside a table
 HEADING_SIZES = (1.45, 1.3, 1.15, 1.05, 1.0, 1.0)  # of the font's
 ALIGNMENTS = {"center": Qt.AlignmentFlag.AlignHCenter, "right": Qt.AlignmentFlag.AlignRight}  # of a cell
 LINE_BREAK = "\u2028"
@@ -259,6 +260,7 @@ def _table_format() -> QTextTableFormat:
 
 def _thin_line() -> QTextBlockFormat:
     flat = QTextBlockFormat()
+    flat.setProperty(THIN, True)
     flat.setLineHeight(1, QTextBlockFormat.LineHeightTypes.FixedHeight.value)
     return flat
 

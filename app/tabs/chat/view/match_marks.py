@@ -53,8 +53,8 @@ def _boxes(block: QTextBlock, bounds: QRectF, spans: Sequence[Span], area: QRect
             continue
         begin, end = line.textStart(), line.textStart() + line.textLength()
         for first, last in _within(spans, block.position() + begin, block.position() + end):
-            left = _x_of(line, max(first - block.position(), begin))
-            right = _x_of(line, min(last - block.position(), end))
+            left = x_of(line, max(first - block.position(), begin))
+            right = x_of(line, min(last - block.position(), end))
             yield QRectF(bounds.left() + min(left, right), top, abs(right - left), height)
 
 
@@ -64,6 +64,6 @@ def _within(spans: Sequence[Span], first: int, last: int) -> Sequence[Span]:
     return spans[start : bisect_left(spans, last, start, key=itemgetter(0))]
 
 
-def _x_of(line: QTextLine, place: int) -> float:
+def x_of(line: QTextLine, place: int) -> float:
     at: float = line.cursorToX(place)[0]  # type: ignore[index]
     return at

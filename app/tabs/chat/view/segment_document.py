@@ -19,6 +19,7 @@ from app.tabs.chat.view.document_style import (
     passage_look,
     shade_formats,
     shade_share,
+    shaded_paragraph,
     wrapping,
 )
 from app.tabs.chat.view.markdown_document import write_markdown
@@ -81,6 +82,7 @@ def segment_document(
             _write_indented(cursor, text, segment, made.source_map)
         elif style.shading != "none" and len(spans):
             made.source_map.add(0, segment.first, text[segment.first : segment.last])
+            cursor.setBlockFormat(shaded_paragraph(style))
             _write_shaded(cursor, text, segment, style.shading, spans)
         else:
             made.source_map.add(0, segment.first, text[segment.first : segment.last])

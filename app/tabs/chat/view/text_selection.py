@@ -1,13 +1,13 @@
 """What is selected in a conversation, across messages, and its text."""
 
-from PySide6.QtGui import QTextBlockFormat, QTextCursor
+from PySide6.QtGui import QTextCursor
 
 from app.tabs.chat.view.conversation_layout import ConversationLayout, TextPlace
+from app.tabs.chat.view.markdown_document import THIN
 from app.tabs.chat.view.message_item import MessageItem, Unit
 from app.tabs.chat.view.segment_document import SegmentDocument
 
 _BETWEEN_MESSAGES = "\n\n"
-_THIN = QTextBlockFormat.LineHeightTypes.FixedHeight.value
 _LINES = {0x2028: "\n", 0x2029: "\n"}
 
 
@@ -91,7 +91,7 @@ def document_text(document: SegmentDocument, first: int, last: int) -> str:
     block = document.findBlock(first)
     row = -1
     while block.isValid() and block.position() <= last:
-        if block.blockFormat().lineHeightType() == _THIN:  # Qt wants it beside a table
+        if block.blockFormat().hasProperty(THIN):
             block = block.next()
             continue
         cursor = QTextCursor(block)

@@ -1,0 +1,52 @@
+"""The tints behind a reply's tokens: as high as the rows, so that those of two lines meet, whatever letters stand in them."""
+
+from collections.abc import Iterator
+
+from PySide6.QtCore import QRectF
+from PySide6.QtGui import QColor, QPainter, QTextBlock, QTextCharFormat, QTextDocument
+
+from app.tabs.chat.view.document_style import SHADE
+from app.tabs.chat.view.match_marks import x_of
+
+
+def paint_shades(painter: QPainter, document: QTextDocument, area: QRectF) -> None:
+    """Tint a document's tokens, as far as they stand in an area of it. Its rows have a fixed height."""
+    painter.save()
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)  # edges on whole pixels, at any scale
+    block = document.begin()
+    while block.isValid():
+        bounds = document.documentLayout().blockBoundingRect(block)
+        if bounds.top() > area.bottom():
+            break
+        if bounds.bottom() >= area.top():
+            for box, colour in _boxes(block, bounds, area):
+                painter.fillRect(box, colour)
+        block = block.next()
+    painter.restore()
+
+
+def _boxes(block: QTextBlock, bounds: QRectF, area: QRectF) -> Iterator[tuple[QRectF, QColor]]:
+    layout, height = block.layout(), block.blockFormat().lineHeight()
+    shaded = list(_shaded(block))
+    for number in range(layout.lineCount()):
+        top = bounds.top() + number * height
+        if top + height < area.top() or top > area.bottom():
+            continue
+        line = layout.lineAt(number)
+        begin, end = line.textStart(), line.textStart() + line.textLength()
+        for first, last, look in shaded:
+            if first < end and last > begin:
+                left, right = x_of(line, max(first, begin)), x_of(line, min(last, end))
+                box = QRectF(bounds.left() + min(left, right), top, abs(right - left), height)
+                yield box, look.colorProperty(SHADE)
+
+
+def _shaded(block: QTextBlock) -> Iterator[tuple[int, int, QTextCharFormat]]:
+    """Where in a block characters of one shade begin and end, and their format."""
+    fragments = block.begin()
+    while not fragments.atEnd():
+        fragment = fragments.fragment()
+        look, first = fragment.charFormat(), fragment.position() - block.position()
+        if look.hasProperty(SHADE):
+            yield first, first + fragment.length(), look
+        fragments += 1
