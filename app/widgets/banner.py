@@ -1,4 +1,4 @@
-"""What went wrong and what to do, or what is good to know: messages that lie over a page and move nothing on it."""
+"""What went wrong and what to do, or what is good to know: messages that lie over a page, or head it in one line."""
 
 from collections.abc import Sequence
 
@@ -25,7 +25,8 @@ class Banner(QFrame):
     An offer that should stay until it is answered has a banner of its own.
     """
 
-    def __init__(self, name: str = "banner", parent: QWidget | None = None) -> None:
+    def __init__(self, name: str = "banner", parent: QWidget | None = None, *, in_line: bool = False) -> None:
+        """`in_line` has the buttons beside the words, not below them: for the top of a page."""
         super().__init__(parent)
         self.setObjectName(name)
         self.setAccessibleName("Message")
@@ -39,7 +40,7 @@ class Banner(QFrame):
         self._close.clicked.connect(self.hide)
         self._buttons = row()
         self._buttons.setAlignment(Qt.AlignmentFlag.AlignRight)
-        self._lay_out()
+        self._lay_out(in_line)
         self._had_focus: QWidget | None = None  # before the keyboard came into the banner
         application().focusChanged.connect(self._remember_focus)
         self.hide()
@@ -91,10 +92,14 @@ class Banner(QFrame):
         self.setTabOrder(widget, self._label)
         self.setTabOrder(self._label, self._close)
 
-    def _lay_out(self) -> None:
+    def _lay_out(self, in_line: bool) -> None:
+        margins = (MEDIUM, SMALL, SMALL, SMALL)
+        if in_line:
+            row(self._picture, (self._label, 1), self._buttons, self._close, of=self, margins=margins)
+            return
         top = Qt.AlignmentFlag.AlignTop
         words = row((self._picture, top), (self._label, 1), (self._close, top), spacing=MEDIUM)
-        column(words, self._buttons, of=self, margins=(MEDIUM, SMALL, SMALL, SMALL))
+        column(words, self._buttons, of=self, margins=margins)
 
     def _show(self, kind: str, text: str) -> None:
         while answer := self._buttons.takeAt(0):

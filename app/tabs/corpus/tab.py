@@ -42,7 +42,7 @@ class CorpusTab(DropArea, Tab):
         super().__init__(parent)
         self.setObjectName("corpusTab")
         self.banner = Banner()
-        self.unfinished_offer = Banner("unfinishedOffer")
+        self.unfinished_offer = Banner("unfinishedOffer", in_line=True)
         self.watch_offer = Banner("watchOffer")
         self.tools = ToolRow()
         self.chart = KindChart()
@@ -165,11 +165,12 @@ class CorpusTab(DropArea, Tab):
         self._pages.addWidget(self.first_start)
         self._pages.addWidget(self.documents)
         overview = row((self.chart, 1), (self.strip, 1), spacing=LARGE)  # as high as the chart, always
-        column(self.tools, overview, (self._pages, 1), of=self, margins=(HUGE, LARGE, HUGE, LARGE))
+        rows = self.unfinished_offer, self.tools, overview, (self._pages, 1)
+        column(*rows, of=self, margins=(HUGE, LARGE, HUGE, LARGE))
         self.strip.hide()
         BannerStack(
             self,
-            [self.banner, self.unfinished_offer, self.watch_offer],
+            [self.banner, self.watch_offer],
             over=[self.documents.preview, self.first_start],
         )
 

@@ -239,7 +239,7 @@ class TrainTab(Tab):
 
     def _make_widgets(self) -> None:
         self.banner = Banner()
-        self.unfinished_offer = Banner("unfinishedOffer")
+        self.unfinished_offer = Banner("unfinishedOffer", in_line=True)
         self.form = RunForm()
         self.start_from = StartFrom(self.form.label_width())
         self.start_mode = StartMode(self.start_from, self.form, self)
@@ -262,9 +262,9 @@ class TrainTab(Tab):
         sizes = [FORM_WIDTH_PX, 3 * FORM_WIDTH_PX]
         split = Splitter("trainSplitter", Qt.Orientation.Horizontal, [form, self.run_column], sizes)
         split.setStretchFactor(1, 1)
-        column((split, 1), of=self, margins=(HUGE, LARGE, HUGE, LARGE), spacing=MEDIUM)
+        column(self.unfinished_offer, (split, 1), of=self, margins=(HUGE, LARGE, HUGE, LARGE), spacing=MEDIUM)
         over: list[QWidget] = [self.curves.loss.view, self.run_column.pages]
-        BannerStack(self, [self.unfinished_offer, self.banner, self.remarks], over, Qt.Corner.TopRightCorner)
+        BannerStack(self, [self.banner, self.remarks], over, Qt.Corner.TopRightCorner)
 
     def _connect(self) -> None:
         self.form.changed.connect(self._show_what_is_possible)

@@ -7,7 +7,7 @@ import PySide6
 import pytest
 from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QDropEvent
-from PySide6.QtWidgets import QFileDialog, QPushButton
+from PySide6.QtWidgets import QFileDialog, QLabel, QPushButton
 
 from app.tabs.corpus.controller import CorpusController, ImportTasks
 from core.config.corpus import ImportConfig
@@ -307,6 +307,17 @@ def test_the_next_start_offers_to_go_on_with_the_rest(qtbot, tab, interrupted, c
         click(answer(tab, "3 files left"))
     assert interrupted.passwords == [""]
     assert not tab.unfinished_offer.isVisible()
+
+
+@pytest.mark.parametrize("width", [1050, 1280])
+def test_the_offer_to_go_on_is_one_line_above_all_else(qtbot, tab, interrupted, width):
+    tab.resize(width, 540)
+    offer, words = tab.unfinished_offer, tab.unfinished_offer.findChild(QLabel, "bannerLabel")
+    qtbot.waitUntil(lambda: tab.tools.y() > offer.geometry().bottom())
+    assert words.height() < 2 * words.fontMetrics().height()
+    for button in (answer(tab, "3 files left"), answer(tab, "Forget")):
+        assert button.y() <= words.geometry().center().y() <= button.geometry().bottom()
+        assert button.x() > words.geometry().right()
 
 
 def test_an_interrupted_import_can_be_forgotten(qtbot, tab, interrupted, click, workspace):
