@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from PySide6.QtCore import Signal, Slot
+from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QFrame, QToolButton, QWidget
 
 from app.widgets.controls.small import toggle_button
@@ -23,13 +23,7 @@ class Page(NamedTuple):
 
 
 class SidePanel(QFrame):
-    """Shows the first page at first.
-
-    Signals:
-        page_changed: Another page is in front.
-    """
-
-    page_changed = Signal()
+    """Shows the first page at first."""
 
     def __init__(self, pages: Sequence[Page], parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -84,7 +78,6 @@ class SidePanel(QFrame):
     def _bring(self, number: int) -> None:
         self._front = number
         self._show_front()
-        self.page_changed.emit()
 
     def _show_front(self) -> None:
         front = self._pages[self._front]

@@ -207,10 +207,6 @@ class CurvePlot(FocusFrame):
         self.view.show_crosshair(None)
         self._show_readout()
 
-    def readout(self) -> str:
-        """The values under the crosshair, or the best point where there is none."""
-        return self._readout.toolTip()
-
     def value_near(self, name: str, x: float) -> float | None:
         """The value that a curve shows nearest to `x`; None where it has no point."""
         point = self._curves[name].shown().nearest(x)
@@ -228,14 +224,14 @@ class CurvePlot(FocusFrame):
         tip = "The axis ends below the highest values, which are few; Log shows all of them"
         self._beyond = Label(objectName="beyondMark", visible=False, toolTip=tip, role="muted")
         right = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-        self._readout = Label(alignment=right, role="muted")
-        self._readout.setMinimumWidth(1)  # gives way before the plot does
+        self.readout = Label(alignment=right, role="muted")
+        self.readout.setMinimumWidth(1)  # gives way before the plot does
         self.log_button = toggle_button("Log", "", f"Draw the {title.lower()} on a logarithmic axis")
         self.log_button.setAccessibleName(f"Logarithmic axis for {title.lower()}")
         set_role(self.log_button, "filter")
 
     def _lay_out(self, controls: Sequence[QWidget]) -> None:
-        self._header = row(self._title, self._beyond, (self._readout, 1), *controls, self.log_button)
+        self._header = row(self._title, self._beyond, (self.readout, 1), *controls, self.log_button)
         column(self._header, (self.view, 1), of=self, margins=(MEDIUM, TINY, SMALL, TINY), spacing=TINY)
         self.setTabOrder(self.log_button, self.view)
 
@@ -288,11 +284,11 @@ class CurvePlot(FocusFrame):
             text = self._values_near(self._marked_at)
         else:
             text = ""
-        room, metrics = self._readout.width(), self._readout.fontMetrics()
+        room, metrics = self.readout.width(), self.readout.fontMetrics()
         fits = metrics.horizontalAdvance(text) <= room
         short = text if fits else self._shortened(text)
-        self._readout.setText(metrics.elidedText(short, Qt.TextElideMode.ElideRight, room))
-        self._readout.setToolTip(text)
+        self.readout.setText(metrics.elidedText(short, Qt.TextElideMode.ElideRight, room))
+        self.readout.setToolTip(text)
         self.view.setAccessibleDescription(text or self._values_near(np.inf) or "Nothing is measured yet")
 
     def _shortened(self, text: str) -> str:

@@ -160,12 +160,6 @@ class ConversationView(ConversationArea):
         self.tokens.can_choose = self._can_write()
         self._place_actions()
 
-    def current_id(self) -> str:
-        """The message that has the keyboard; the last one without."""
-        if not self.column.items:
-            return ""
-        return self.column.items[self._current].shown.message.id
-
     def _style(self) -> DocumentStyle:
         return DocumentStyle(self.font(), self._plain, self._shading)
 

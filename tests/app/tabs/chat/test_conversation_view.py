@@ -195,7 +195,7 @@ def test_the_final_message_takes_the_place_of_the_written_one(view):
     view.begin_reply(ShownMessage(assistant("")))
     write(view, "Mila the goat STOP")
     view.end_reply(ShownMessage(assistant("Mila the goat", id="final", reason="stop_string")))
-    assert (all_text(view), view.current_id()) == ("Mila the goat", "final")
+    assert (all_text(view), view.column.items[-1].shown.message.id) == ("Mila the goat", "final")
 
 
 def test_the_end_of_a_reply_is_announced_once(view, monkeypatch):

@@ -86,10 +86,10 @@ def test_the_crosshair_reads_all_curves_in_all_linked_plots(plot, qtbot):
 
     plot.pointed.emit(80.0)
 
-    assert plot.readout() == "step 100 · validation 4"
-    assert other.readout() == "step 100 · validation 54.6"
+    assert plot.readout.toolTip() == "step 100 · validation 4"
+    assert other.readout.toolTip() == "step 100 · validation 54.6"
     plot.pointed_away.emit()
-    assert other.readout() == ""
+    assert other.readout.toolTip() == ""
 
 
 def test_arrow_keys_move_the_crosshair(plot, qtbot):
@@ -97,7 +97,7 @@ def test_arrow_keys_move_the_crosshair(plot, qtbot):
     plot.extend("validation", [0, 100], [5.0, 4.0])
     qtbot.waitUntil(lambda: not plot._frame.isActive())
     qtbot.keyClick(plot, Qt.Key.Key_Right)
-    assert "validation" in plot.readout()
+    assert "validation" in plot.readout.toolTip()
 
 
 def test_zooming_one_plot_zooms_its_neighbours(plot, qtbot):
@@ -124,7 +124,7 @@ def test_logarithmic_ticks_are_plain_numbers(plot):
 
 def test_the_best_point_is_reported_while_nothing_is_pointed_at(plot, qtbot):
     plot.mark_best((100, 4.0))
-    qtbot.waitUntil(lambda: plot.readout() == "best 4 at step 100")
+    qtbot.waitUntil(lambda: plot.readout.toolTip() == "best 4 at step 100")
 
 
 def test_a_million_points_are_drawn_as_few_and_zooming_shows_them_one_by_one(plot, qtbot):
@@ -194,7 +194,7 @@ def test_times_stand_on_the_axis_as_a_clock_shows_them(plot):
     assert axis.tickStrings([0, 1800, 5400], 1, spacing) == ["0 s", "30:00", "1:30:00"]
     plot.extend("validation", [0, 1800], [5.0, 4.0])
     plot.show_crosshair(1800)
-    assert plot.readout() == "30:00 · validation 4"
+    assert plot.readout.toolTip() == "30:00 · validation 4"
 
 
 def test_a_plot_is_filled_when_it_is_drawn_and_not_while_it_is_hidden(plot, qtbot):
@@ -287,12 +287,12 @@ def test_points_take_the_place_of_others_at_once(plot, qtbot):
 def test_the_value_at_the_marked_place_stands_there_while_nothing_is_pointed_at(plot):
     plot.extend("validation", [0, 100], [5.0, 4.0])
     plot.mark(90)
-    assert plot.readout() == "step 100 · validation 4"
+    assert plot.readout.toolTip() == "step 100 · validation 4"
     plot.show_crosshair(0)
-    assert plot.readout() == "step 0 · validation 5"
+    assert plot.readout.toolTip() == "step 0 · validation 5"
     plot.hide_crosshair()
     plot.mark(None)
-    assert plot.readout() == ""
+    assert plot.readout.toolTip() == ""
 
 
 def test_enter_clicks_where_the_crosshair_is(plot, qtbot):

@@ -99,7 +99,7 @@ def test_enter_goes_to_the_checkpoint_under_the_crosshair(view, qtbot):
 def test_the_shown_checkpoint_has_a_line_and_its_value(view, qtbot):
     view.show_inspected(followed(100, 200), Selection(layer=1))
     plot = view.plots["entropy"]
-    qtbot.waitUntil(lambda: plot.readout() == "step 200 · H 2")
+    qtbot.waitUntil(lambda: plot.readout.toolTip() == "step 200 · H 2")
     assert "step 200" in plot.view.accessibleDescription()
 
 

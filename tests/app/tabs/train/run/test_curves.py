@@ -114,7 +114,7 @@ def test_the_legend_has_the_loss_of_the_compared_run_under_the_crosshair(curves)
     curves.loss.points("training of second")
     curves.loss.pointed.emit(10.0)
     assert curves.legend.texts() == ["━ second 4"]
-    assert "second" not in curves.loss.readout()
+    assert "second" not in curves.loss.readout.toolTip()
     curves.loss.pointed_away.emit()
     assert curves.legend.texts() == ["━ second"]
 
@@ -177,8 +177,8 @@ def test_all_charts_zoom_and_point_together(curves):
     curves.plot("learning_rate").points("training")
     curves.loss.points("training")
     curves.plot("perplexity").pointed.emit(4.0)
-    assert curves.loss.readout().startswith("step 4 · training 3")
-    assert curves.plot("learning_rate").readout() == "step 4 · training 0.001"
+    assert curves.loss.readout.toolTip().startswith("step 4 · training 3")
+    assert curves.plot("learning_rate").readout.toolTip() == "step 4 · training 0.001"
 
 
 def test_a_file_is_asked_for_by_its_kind_and_named_after_the_run(curves, qtbot, monkeypatch):
