@@ -11,16 +11,19 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from core.config.corpus import ImportConfig
+from core.config.tag import SAMPLE_TAG
 from core.control import StopRequested, StopToken
 from core.corpus.duplicates import Digested
 from core.corpus.imports import Interrupted
 from core.corpus.library import Library
 from core.corpus.reading import read_and_digest
+from core.documents.document import Source
 from core.documents.folders import FoundFile, find_files, ledger_path
 from core.documents.isolation import ReaderPool
 from core.documents.kinds import kind_named
 from core.documents.left_out import LeftOut
 from core.errors.base import NothingInterruptedError, OnlyOwnFilesError
+from core.errors.system import absolute_path
 from core.events.base import Notice, Task
 from core.events.document_state import WITH_TEXT, DocumentState
 from core.events.documents import (
@@ -139,7 +142,9 @@ def continue_import(workspace: Workspace, password: str, stop: StopToken) -> Tas
         sizes = {file.path: file.bytes for file in library.waiting(found.import_id)}
         found_files = find_files([Path(path) for path in sizes], own_files(workspace))
         files = _with_sizes(found_files, sizes.__getitem__)
-        return (yield from _run(library, found.import_id, config, files, stop, found.again))
+        finished = yield from _run(library, found.import_id, config, files, stop, found.again)
+        tag_sample(library, workspace, map(Path, found.paths))
+        return finished
 
 
 def forget_import(workspace: Workspace) -> None:
@@ -148,6 +153,14 @@ def forget_import(workspace: Workspace) -> None:
     if found is not None:
         with Library(workspace.library) as library:
             library.end_import(found.import_id)
+
+
+def tag_sample(library: Library, workspace: Workspace, paths: Iterable[Path]) -> None:
+    """Give those that are documents of the sample its tag, so that a run can take or leave out all of them."""
+    sample = absolute_path(workspace.sample)
+    files = [absolute_path(path) for path in paths]
+    found = [library.row_of(ledger_path(Source(file))) for file in files if file.is_relative_to(sample)]
+    library.change_tags({SAMPLE_TAG: [row.id for row in found if row is not None]})
 
 
 def _run(

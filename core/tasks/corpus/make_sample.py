@@ -1,20 +1,15 @@
 """Writes the sample corpus into the workspace and imports it like any other files."""
 
-from collections.abc import Sequence
 from pathlib import Path
 
 from core.config.corpus import ImportConfig
-from core.config.tag import SAMPLE_TAG
 from core.control import StopToken
 from core.corpus.library import Library
 from core.disk.files import raising_disk_errors, write_whole
-from core.documents.document import Source
-from core.documents.folders import ledger_path
-from core.errors.system import absolute_path
 from core.events.base import Task
 from core.events.documents import FileWritten, ImportFinished
 from core.runs.folder import Workspace
-from core.tasks.corpus.import_files import import_files
+from core.tasks.corpus.import_files import import_files, tag_sample
 
 
 def make_sample(workspace: Workspace, config: ImportConfig, stop: StopToken) -> Task[ImportFinished]:
@@ -39,15 +34,9 @@ def make_sample(workspace: Workspace, config: ImportConfig, stop: StopToken) -> 
         paths.append(path)
         yield FileWritten(path=str(path), bytes=len(content))
     finished = yield from import_files(paths, config, workspace, stop)
-    _tag(workspace, paths)
-    return finished
-
-
-def _tag(workspace: Workspace, paths: Sequence[Path]) -> None:
-    """Give the sample's documents its tag, so that a run can take or leave out all of them."""
     with Library(workspace.library) as library:
-        found = [library.row_of(ledger_path(Source(absolute_path(path)))) for path in paths]
-        library.change_tags({SAMPLE_TAG: [row.id for row in found if row is not None]})
+        tag_sample(library, workspace, paths)
+    return finished
 
 
 def _write(path: Path, content: bytes) -> None:

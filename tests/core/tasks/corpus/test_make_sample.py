@@ -7,13 +7,15 @@ from pathlib import Path
 import pytest
 
 from core.config.corpus import ImportConfig
-from core.control import StopToken
+from core.config.tag import SAMPLE_TAG
+from core.control import StopRequested, StopToken
 from core.corpus.library import Library
 from core.errors.system import DiskFullError, WorkspaceError
-from core.events.documents import FileWritten, ImportFinished
+from core.events.documents import FileImported, FileWritten, ImportFinished
 from core.runs.folder import Workspace
 from core.sample.files import sample_files
 from core.tasks.corpus import make_sample as task
+from core.tasks.corpus.import_files import continue_import
 from core.tasks.corpus.make_sample import make_sample
 
 NAMES = [
@@ -118,6 +120,21 @@ def test_a_folder_that_cannot_be_made_is_reported(workspace, imported):
     with pytest.raises(WorkspaceError, match="cannot be used"):
         run(workspace)
     assert workspace.sample.read_text() == "a file stands where the folder should be"
+
+
+def test_what_closing_interrupts_is_the_sample_s_when_it_goes_on(workspace, monkeypatch):
+    few = [("one.txt", b"A sheep grazes."), ("two.txt", b"A goat climbs.")]
+    monkeypatch.setattr("core.sample.files.sample_files", lambda: iter(few))
+    stop = StopToken()
+    with pytest.raises(StopRequested):
+        for event in make_sample(workspace, ImportConfig(), stop):
+            if isinstance(event, FileImported):
+                stop.set(leaving=True)
+    list(continue_import(workspace, "", StopToken()))
+    assert {row.name: row.tags for row in rows(workspace)} == {
+        "one.txt": (SAMPLE_TAG,),
+        "two.txt": (SAMPLE_TAG,),
+    }
 
 
 def rows(workspace):
