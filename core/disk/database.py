@@ -108,6 +108,12 @@ class Database:
         with self._sentences():
             self._connection.executemany(sql, values)
 
+    def write_over(self, table: str, column: str, row: int, pieces: Iterable[bytes]) -> None:
+        """Write over a value of as many bytes, inside a transaction: other threads go on between two pieces."""
+        with self._sentences(), self._connection.blobopen(table, column, row) as value:
+            for piece in pieces:
+                value.write(piece)
+
     def query_anew(self, sql: str, values: Iterable[Any] = ()) -> list[Any]:
         """All rows of a statement by a connection of its own: what anybody else finds in the file at this path.
 

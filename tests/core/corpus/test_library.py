@@ -1,9 +1,11 @@
 import pytest
 
 from core.config.corpus import CleaningConfig, CorpusConfig, ImportConfig
+from core.corpus import texts as texts_module
 from core.corpus.ledger import Reading
 from core.corpus.library import Library
 from core.corpus.passages import CorpusTotals
+from core.disk.database import Database
 from core.documents.document import PageConfidence
 from core.errors.base import UnknownDocumentError
 from core.events.documents import QueuedFile
@@ -42,6 +44,32 @@ def test_a_document_stands_in_the_ledger_with_its_text(library, add):
 def test_text_is_kept_as_it_was_read(library, add):
     text = "a\r\n\r\n\r\n\r\nb \x00 \U0001f411"
     assert library.text(add("/a.txt", text).document_id) == text
+
+
+def test_a_long_text_is_handed_to_sqlite_in_pieces(library, add, monkeypatch):
+    handed = []
+
+    def query(self, sql, values=()):
+        handed.extend(len(value) for value in values if isinstance(value, str) and "texts" in sql)
+        return written(self, sql, values)
+
+    def write_over(self, table, column, row, pieces):
+        pieces = list(pieces)
+        handed.extend(map(len, pieces))
+        over(self, table, column, row, pieces)
+
+    written, over = Database.query, Database.write_over
+    monkeypatch.setattr(texts_module, "PIECE_CHARACTERS", 5)
+    monkeypatch.setattr(Database, "query", query)
+    monkeypatch.setattr(Database, "write_over", write_over)
+    text = "Clover sleeps on the mead\x00ow; a goät \U0001f411 watches."
+    assert library.text(add("/a.txt", text).document_id) == text
+    assert max(handed) <= 4 * 5  # bytes of UTF-8
+    list(library.index_texts())
+    assert [hit.document_id for hit in library.search("watches")] == [library.rows()[0].id]
+    assert library.text(add("/a.txt", "Another long text.").document_id) == "Another long text."
+    list(library.index_texts())
+    assert library.search("watches") == []
 
 
 @pytest.mark.parametrize("most", [0, 1, 3, 5, 6, 100])
