@@ -2,7 +2,7 @@
 # test     the whole gate: format, lint, types, import contracts, tests
 # slow     the tests that take minutes; .ci/run runs them too
 # bench    this machine against a named peer
-# package  a folder with the program in it that needs no Python (PyInstaller), and its self-test
+# package  a .deb and a .tar.gz that need no Python (PyInstaller), after the self-test of what is packed
 # pictures the screenshots of the help and the README
 
 PYTHON ?= python3
@@ -38,9 +38,8 @@ bench: $(VENV)/.test
 	$(BIN)/python main.py bench generate
 
 package: $(VENV)/.test
-	@sh packaging/system-packages.sh binutils libpython3-dev
-	$(BIN)/pyinstaller --noconfirm packaging/sheepop-studio.spec
-	env -i PATH="$(PATH)" HOME="$$(mktemp -d)" LANG=C.UTF-8 dist/sheepop-studio/sheepop selftest
+	@sh packaging/system-packages.sh binutils libpython3-dev patchelf xz-utils
+	$(BIN)/python packaging/package.py
 
 pictures: $(VENV)/.test
 	$(BIN)/python packaging/pictures.py

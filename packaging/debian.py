@@ -1,0 +1,199 @@
+"""The .deb: the frozen folder under /opt, and what a desktop wants to know of it."""
+
+import gzip
+import hashlib
+import importlib.metadata
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from licences import owners
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGE, COMMAND, NAME = "sheepop-studio", "sheepop", "SheepOp Studio"
+MAINTAINER = "SheepOp Studio <maintainer@sheepop.invalid>"
+SUMMARY = "from your own documents to your own language model"
+ABOUT = (
+    "Reads documents and scans, trains a small language model on them from scratch, shows what it learns, talks with "
+    "it, and looks inside it.",
+    "Everything happens on this computer, and nothing is ever sent anywhere.",
+)
+ICON_SIZES = (16, 22, 24, 32, 48, 64, 96, 128, 256, 512)
+# loaded or read by name, when a window opens: drivers of the screen, and which fonts there are
+LOADED_LATE = ("libegl1", "libgl1", "fontconfig-config")
+COMPRESSION = ("-Zxz", "-z6")  # every dpkg reads it
+
+DESKTOP = f"""\
+[Desktop Entry]
+Type=Application
+Name={NAME}
+GenericName=Language model studio
+Comment=From your own documents to your own language model
+Exec={COMMAND}
+Icon={PACKAGE}
+Terminal=false
+Categories=Science;Education;ArtificialIntelligence;Qt;
+Keywords=language model;transformer;GPT;training;OCR;
+StartupWMClass={PACKAGE}
+"""
+MIME = f"""\
+<?xml version="1.0" encoding="UTF-8"?>
+<mime-info xmlns="http://www.freedesktop.org/standards/shared-mime-info">
+  <mime-type type="application/x-sheepop">
+    <comment>{NAME} model</comment>
+    <icon name="{PACKAGE}"/>
+    <sub-class-of type="application/zip"/>
+    <glob pattern="*.sheep"/>
+  </mime-type>
+</mime-info>
+"""
+METAINFO = f"""\
+<?xml version="1.0" encoding="UTF-8"?>
+<component type="desktop-application">
+  <id>org.sheepop.Studio</id>
+  <metadata_license>CC0-1.0</metadata_license>
+  <project_license>Apache-2.0</project_license>
+  <name>{NAME}</name>
+  <summary>From your own documents to your own language model</summary>
+  <description>
+    {"".join(f"<p>{paragraph}</p>" for paragraph in ABOUT)}
+  </description>
+  <launchable type="desktop-id">{PACKAGE}.desktop</launchable>
+  <provides>
+    <binary>{COMMAND}</binary>
+    <mediatype>application/x-sheepop</mediatype>
+  </provides>
+  <content_rating type="oars-1.1"/>
+  <releases>
+    <release version="{{version}}" date="{{date}}"/>
+  </releases>
+</component>
+"""
+
+
+def version() -> str:
+    return importlib.metadata.version(PACKAGE)
+
+
+def pack_deb(folder: Path, dist: Path) -> Path:
+    """Pack the frozen folder; gives the package's path."""
+    architecture = _told("dpkg", "--print-architecture")
+    target = dist / f"{PACKAGE}_{version()}_{architecture}.deb"
+    with tempfile.TemporaryDirectory(dir=dist, prefix="deb-") as drafts:
+        root = Path(drafts, "root")
+        shutil.copytree(folder, root / "opt" / PACKAGE, symlinks=True, copy_function=os.link)
+        add_desktop_files(root)
+        _write(root / "DEBIAN" / "md5sums", _checksums(root))
+        _write(root / "DEBIAN" / "control", control(root, architecture, needed_packages(folder)))
+        moment = int(os.environ["SOURCE_DATE_EPOCH"])
+        for path in (root, *root.rglob("*")):
+            if not path.is_symlink():
+                path.chmod(0o755 if path.is_dir() or os.access(path, os.X_OK) else 0o644)
+            os.utime(path, (moment, moment), follow_symlinks=False)
+        command = ["dpkg-deb", "--root-owner-group", *COMPRESSION, "--build", str(root), str(target)]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    return target
+
+
+def add_desktop_files(root: Path) -> None:
+    """The command, and what menus, file managers and software centres read."""
+    share = root / "usr" / "share"
+    (root / "usr" / "bin").mkdir(parents=True)
+    (root / "usr" / "bin" / COMMAND).symlink_to(f"/opt/{PACKAGE}/{COMMAND}")
+    _write(share / "applications" / f"{PACKAGE}.desktop", DESKTOP)
+    _write(share / "mime" / "packages" / f"{PACKAGE}.xml", MIME)
+    date = _told("date", "-u", "-d", f"@{os.environ['SOURCE_DATE_EPOCH']}", "+%Y-%m-%d")
+    metainfo = METAINFO.format(version=version(), date=date)
+    _write(share / "metainfo" / f"{PACKAGE}.metainfo.xml", metainfo)
+    documents = share / "doc" / PACKAGE
+    licences = f"/opt/{PACKAGE}/_internal/resources/licences.txt"
+    own = (ROOT / "LICENSE").read_text(encoding="utf-8")
+    _write(documents / "copyright", f"The licences of all that is bundled: {licences}\n\n{own}")
+    changes = (ROOT / "CHANGELOG.md").read_bytes()
+    (documents / "changelog.gz").write_bytes(gzip.compress(changes, mtime=0))
+    add_icons(share / "icons" / "hicolor")
+
+
+def add_icons(theme: Path) -> None:
+    """The program's picture in all sizes, and as it was drawn."""
+    os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+    from PySide6.QtCore import Qt
+    from PySide6.QtGui import QGuiApplication, QImage, QPainter
+    from PySide6.QtSvg import QSvgRenderer
+
+    app = QGuiApplication.instance() or QGuiApplication([])
+    drawing = ROOT / "resources" / "icons" / "app.svg"
+    for size in ICON_SIZES:
+        image = QImage(size, size, QImage.Format.Format_ARGB32)
+        image.fill(Qt.GlobalColor.transparent)
+        painter = QPainter(image)
+        QSvgRenderer(str(drawing)).render(painter)
+        painter.end()
+        path = theme / f"{size}x{size}" / "apps" / f"{PACKAGE}.png"
+        path.parent.mkdir(parents=True)
+        image.save(str(path))
+    del app
+    (theme / "scalable" / "apps").mkdir(parents=True)
+    shutil.copy(drawing, theme / "scalable" / "apps" / f"{PACKAGE}.svg")
+
+
+def control(root: Path, architecture: str, depends: Sequence[str]) -> str:
+    """What dpkg is told; `root` is all that is installed."""
+    files = [path for path in root.rglob("*") if path.is_file() and not path.is_symlink()]
+    fields = {
+        "Package": PACKAGE,
+        "Version": version(),
+        "Architecture": architecture,
+        "Maintainer": MAINTAINER,
+        "Installed-Size": str(sum(-(-path.stat().st_size // 1024) for path in files)),
+        "Depends": ", ".join(depends),
+        "Section": "science",
+        "Priority": "optional",
+        "Description": "\n".join([SUMMARY, *(f" {line}" for line in "\n.\n".join(ABOUT).splitlines())]),
+    }
+    return "".join(f"{name}: {value}\n" for name, value in fields.items())
+
+
+def needed_packages(folder: Path) -> list[str]:
+    """Debian's packages with the libraries that files in the folder load and that do not lie there."""
+    told = _told("objdump", "-p", *map(str, _programs(folder)), check=False)
+    wanted = set(re.findall(r"^ +NEEDED +(\S+)", told, re.MULTILINE))
+    wanted -= {path.name for path in folder.rglob("*.so*")}
+    places = dict(
+        re.findall(r"^\s+(\S+) \(.*?x86-64.*?\) => (\S+)", _told("/sbin/ldconfig", "-p"), re.MULTILINE)
+    )
+    packages = {*owners([Path(places[name]) for name in wanted if name in places]), *LOADED_LATE}
+    newest = max(re.findall(r"\bGLIBC_(\d+)\.(\d+)", told), key=lambda found: tuple(map(int, found)))
+    libc = {"libc6": f"libc6 (>= {'.'.join(newest)})"}
+    return [libc.get(name, name) for name in sorted(packages)]
+
+
+def _programs(folder: Path) -> Iterable[Path]:
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() and not path.is_symlink():
+            with path.open("rb") as file:
+                if file.read(4) == b"\x7fELF":
+                    yield path
+
+
+def _checksums(root: Path) -> str:
+    lines = []
+    for path in sorted(root.rglob("*")):
+        if path.is_file() and not path.is_symlink():
+            with path.open("rb") as file:
+                digest = hashlib.file_digest(file, "md5").hexdigest()
+            lines.append(f"{digest}  {path.relative_to(root)}\n")
+    return "".join(lines)
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+
+
+def _told(*command: str, check: bool = True) -> str:
+    return subprocess.run(command, capture_output=True, text=True, check=check).stdout.strip()

@@ -1,0 +1,130 @@
+"""Make the packages for Linux: a folder, a .deb and a .tar.gz of it, with their checksums, in `dist`.
+
+    python packaging/package.py [DIST]
+
+Runs PyInstaller, prints the largest parts, and tests the folder before it is packed. The same commit on the same
+machine gives the same packages, as far as PyInstaller lets it: `SOURCE_DATE_EPOCH` is the commit's time.
+"""
+
+import hashlib
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "packaging"))
+
+import debian  # noqa: E402
+
+MOST_INSTALLED, MOST_PACKED = 900_000_000, 300_000_000  # bytes
+PARTS = 20
+# symbols for debuggers and linkers; other libraries have none, or do not stand it
+STRIPPED = ("torch/lib/libtorch_cpu.so", "torch/lib/libtorch_python.so", "libpython3*.so*")
+
+
+def main() -> None:
+    dist = Path(*sys.argv[1:2] or [ROOT / "dist"]).resolve()
+    os.environ.setdefault("SOURCE_DATE_EPOCH", _commit_time())
+    os.environ["PYTHONHASHSEED"] = "1"
+    folder = dist / debian.PACKAGE
+    with timed("frozen"):
+        freeze(dist)
+    strip(folder)
+    print_parts(folder)
+    with timed("tested"):
+        test(folder)
+    made = []
+    for pack in (debian.pack_deb, pack_tar):
+        with timed(f"packed by {pack.__name__}"):
+            made.append(pack(folder, dist))
+    keep_checksums(made, dist)
+    for path in made:
+        print(f"{path.stat().st_size / 1e6:8,.0f} MB  {path.name}")
+    if bytes_of(folder) > MOST_INSTALLED or made[0].stat().st_size > MOST_PACKED:
+        sys.exit("It is larger than it may be: see the parts above.")
+
+
+def freeze(dist: Path) -> None:
+    """Let PyInstaller make the folder."""
+    spec = ROOT / "packaging" / "sheepop-studio.spec"
+    command = [sys.executable, "-m", "PyInstaller", "--noconfirm", "--log-level", "WARN", "--distpath", dist]
+    subprocess.run([*command, "--workpath", dist.with_name("build"), spec], check=True, cwd=ROOT)
+
+
+def strip(folder: Path) -> None:
+    """Take out the symbols of the large libraries."""
+    paths = [path for pattern in STRIPPED for path in (folder / "_internal").glob(pattern)]
+    subprocess.run(["strip", "--strip-unneeded", *paths], check=True)
+
+
+def bytes_of(folder: Path) -> int:
+    """The size of all files below, without the links."""
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
+
+
+def print_parts(folder: Path) -> None:
+    """What takes most of the room: a file of the folder, or all that lies in a folder of it."""
+    sizes: Counter[str] = Counter()
+    for path in folder.rglob("*"):
+        if path.is_file() and not path.is_symlink():
+            sizes["/".join(path.relative_to(folder).parts[:2])] += path.stat().st_size
+    for name, size in sizes.most_common(PARTS):
+        print(f"{size / 1e6:8,.1f} MB  {name}")
+    print(f"{sizes.total() / 1e6:8,.1f} MB  installed, of at most {MOST_INSTALLED / 1e6:,.0f}", flush=True)
+
+
+def test(folder: Path) -> None:
+    """Use the program as somebody would who has nothing else: no other program, an empty home, no display."""
+    with tempfile.TemporaryDirectory(prefix="home ä ") as home:
+        environment = {"HOME": home, "PATH": "", "LANG": "C.UTF-8"}
+        subprocess.run([folder / debian.COMMAND, "selftest"], check=True, cwd=home, env=environment)
+
+
+def pack_tar(folder: Path, dist: Path) -> Path:
+    """A .tar.gz that runs from where it is unpacked."""
+    name = f"{debian.PACKAGE}-{debian.version()}-linux-{os.uname().machine}"
+    target = dist / f"{name}.tar.gz"
+    options = [
+        "--sort=name",
+        "--format=gnu",
+        "--owner=0",
+        "--group=0",
+        "--numeric-owner",
+        "--mode=u+w,go=u-w",
+    ]
+    options += [f"--mtime=@{os.environ['SOURCE_DATE_EPOCH']}", f"--transform=s,^{folder.name},{name},S"]
+    command = ["tar", *options, "-I", "gzip -n -6", "-C", folder.parent, "-cf", target, folder.name]
+    subprocess.run(command, check=True)
+    return target
+
+
+def keep_checksums(paths: list[Path], dist: Path) -> None:
+    """Write `SHA256SUMS`, as `sha256sum -c` reads it."""
+    lines = []
+    for path in paths:
+        with path.open("rb") as file:
+            lines.append(f"{hashlib.file_digest(file, 'sha256').hexdigest()}  {path.name}\n")
+    (dist / "SHA256SUMS").write_text("".join(lines), encoding="utf-8")
+
+
+def _commit_time() -> str:
+    command = ["git", "-C", str(ROOT), "log", "-1", "--format=%ct"]
+    told = subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
+    return told or str(int((ROOT / "pyproject.toml").stat().st_mtime))
+
+
+@contextmanager
+def timed(what: str) -> Iterator[None]:
+    began = time.monotonic()
+    yield
+    print(f"{time.monotonic() - began:8.0f} s   {what}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,76 @@
+"""What the packages say of themselves: to dpkg, to a desktop, and of the licences of what is inside."""
+
+import configparser
+import importlib
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+import torch
+from PIL import Image
+
+pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="packages for Linux")
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture
+def scripts(monkeypatch):
+    """A script of `packaging` by its name."""
+    monkeypatch.syspath_prepend(str(ROOT / "packaging"))
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
+    return importlib.import_module
+
+
+@pytest.fixture
+def installed(qapp, scripts, tmp_path):
+    """What is installed beside the program."""
+    scripts("debian").add_desktop_files(tmp_path)
+    return tmp_path
+
+
+def test_the_command_leads_to_the_program(installed):
+    assert (installed / "usr/bin/sheepop").readlink() == Path("/opt/sheepop-studio/sheepop")
+
+
+def test_the_menu_entry_names_the_command_and_the_icon(installed):
+    entry = configparser.ConfigParser(interpolation=None)
+    entry.read(installed / "usr/share/applications/sheepop-studio.desktop", encoding="utf-8")
+    assert entry["Desktop Entry"]["Exec"] == "sheepop"
+    assert entry["Desktop Entry"]["Icon"] == "sheepop-studio"
+
+
+def test_the_icon_is_there_in_all_sizes(scripts, installed):
+    theme = installed / "usr/share/icons/hicolor"
+    for size in scripts("debian").ICON_SIZES:
+        with Image.open(theme / f"{size}x{size}" / "apps" / "sheepop-studio.png") as picture:
+            assert picture.size == (size, size)
+            assert picture.getextrema()[3] == (0, 255)  # it has transparent corners
+    assert (theme / "scalable/apps/sheepop-studio.svg").exists()
+
+
+def test_software_centres_and_file_managers_can_read_what_is_meant_for_them(installed):
+    about = ElementTree.parse(installed / "usr/share/metainfo/sheepop-studio.metainfo.xml").getroot()
+    assert about.find("launchable").text == "sheepop-studio.desktop"
+    assert about.find("releases/release").get("date") == "2023-11-14"
+    types = ElementTree.parse(installed / "usr/share/mime/packages/sheepop-studio.xml").getroot()
+    assert types.find("{*}mime-type/{*}glob").get("pattern") == "*.sheep"
+
+
+def test_dpkg_is_told_what_is_needed_and_how_large_it_is(scripts, tmp_path):
+    (tmp_path / "file").write_bytes(bytes(1025))
+    lines = scripts("debian").control(tmp_path, "amd64", ["libc6 (>= 2.36)", "libgl1"]).splitlines()
+    assert "Depends: libc6 (>= 2.36), libgl1" in lines
+    assert "Installed-Size: 2" in lines
+    assert next(line for line in lines if line.startswith("Description: "))
+    assert all(line.startswith(" ") for line in lines[lines.index(" .") :])
+
+
+def test_the_licence_of_a_bundled_package_stands_in_the_text(scripts):
+    path = Path(torch.__file__).resolve()
+    text = scripts("licences").licences([("torch", str(path), "PYMODULE")])
+    assert f"\n    torch {torch.__version__}\n" in text
+    assert "\n    Python\n" in text
+    assert "transformers" not in text.partition("\n\n\n")[0]
+    assert "Redistribution and use in source and binary forms" in text
