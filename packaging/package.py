@@ -25,7 +25,10 @@ import debian  # noqa: E402
 MOST_INSTALLED, MOST_PACKED = 900_000_000, 300_000_000  # bytes
 PARTS = 20
 # symbols for debuggers and linkers; other libraries have none, or do not stand it
-STRIPPED = ("torch/lib/libtorch_cpu.so", "torch/lib/libtorch_python.so", "libpython3*.so*")
+STRIPPED = (
+    *("torch/lib/libtorch_cpu.so", "torch/lib/libtorch_python.so", "libpython3*.so*"),
+    *("openTSNE/**/*.so", "kiwisolver/*.so", "tokenizers/*.so", "tiktoken/*.so"),
+)
 
 
 def main() -> None:
