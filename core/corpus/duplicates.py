@@ -3,7 +3,9 @@
 import hashlib
 import re
 import unicodedata
-from typing import NamedTuple
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -11,6 +13,7 @@ from core.corpus.clean import ASCII_CONTROL, compose, drop_control_characters, u
 from core.corpus.near_duplicates import sign_text
 from core.documents.document import Document
 
+PART_CHARACTERS = 1_000_000  # of a text, that are handed over at once: other threads wait meanwhile
 _LINE_FEED, _SPACE, _TAB = b"\n \t"
 # In UTF-8: further control characters, further line ends, and signs that are none.
 _RARE = re.compile(rb"\xc2[\x80-\x9f]|\xe2\x80[\xa8\xa9]|\xef\xbb\xbf|\xef\xbf[\xbe\xbf]")
@@ -29,15 +32,36 @@ class TextDigest(NamedTuple):
 
 
 class Digested(NamedTuple):
-    """A file that was read, and the digest of its text."""
+    """A file that was read, and the digest of its text.
+
+    A long text is in `parts` once it came from another process, and `document.text` is "" then.
+    """
 
     document: Document
     digest: TextDigest
+    parts: tuple[str, ...] = ()
 
     @property
     def characters(self) -> int:
         """The length of the text; 0 where there is nothing to read in it, as in the empty pages of a scan."""
-        return len(self.document.text) if self.digest.fingerprint else 0
+        return sum(map(len, self.text_parts())) if self.digest.fingerprint else 0
+
+    def text_parts(self) -> Iterator[str]:
+        """The text, `PART_CHARACTERS` at a time."""
+        text = self.document.text
+        yield from self.parts
+        for start in range(0, len(text), PART_CHARACTERS):
+            yield text[start : start + PART_CHARACTERS]
+
+    def without_text(self) -> tuple[Self, Iterator[str]]:
+        """See `Parted`. What OCR adds to is sent as a whole."""
+        if len(self.document.text) <= PART_CHARACTERS or self.document.scans:
+            return self, iter(())
+        return self._replace(document=replace(self.document, text="")), self.text_parts()
+
+    def with_parts(self, parts: tuple[str, ...]) -> Self:
+        """See `Parted`."""
+        return self._replace(parts=parts)
 
 
 def digest_text(text: str) -> TextDigest:

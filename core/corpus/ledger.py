@@ -98,7 +98,7 @@ def hashes_of_size(database: Database, file_bytes: int, path: str, import_id: in
 
 
 def record(database: Database, reading: Reading, digested: Digested) -> Recorded:
-    document, digest = digested
+    document, digest, _ = digested
     state, reason = _state_of(document, digest.fingerprint)
     said = {"fingerprint": _fingerprint(reading, digested), "state": state, "reason": reason}
     with database.transaction():
@@ -172,7 +172,7 @@ def is_unchanged(database: Database, path: str, file_bytes: int, modified_ns: in
 def _record_document(
     database: Database, reading: Reading, digested: Digested, displaced: _Original | None
 ) -> Recorded:
-    document, digest = digested
+    document, digest, _ = digested
     state, reason = _state_of(document, digest.fingerprint)
     fingerprint = _fingerprint(reading, digested)
     promoted = _release(database, reading.path, document.sha256, fingerprint)
@@ -191,7 +191,7 @@ def _record_document(
         confidences=dumps(document.confidences),
         text_fields=dumps(reading.fields),
     )
-    put_text(database, document_id, document.text, digest.signature)
+    put_text(database, document_id, digested)
     if displaced:
         leave_out_like(database, document_id, displaced.id)
         copy_tags(database, displaced.id, document_id)
@@ -205,7 +205,7 @@ def _fingerprint(reading: Reading, digested: Digested) -> str:
 
     "" of files that are never the same: empty ones, and archives, whose files are looked at one by one.
     """
-    document, digest = digested
+    document, digest, _ = digested
     is_comparable = reading.bytes and not kind_named(document.kind).has_members
     return digest.fingerprint or (OF_BYTES + document.sha256 if is_comparable else "")
 

@@ -4,38 +4,36 @@ Every function here belongs inside a transaction. A text leaves the search index
 index forgets a text only when it is given the old one.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from itertools import islice
 from json import dumps
 
+from core.corpus.duplicates import Digested
 from core.disk.database import AMONG, Database
 from core.documents.document import NO_OCR
 from core.events.document_state import WITH_TEXT, DocumentState, states_in_sql
 
 OUTDATED = -1  # as `modified_ns`: the file could not be read since, and what stands here is its earlier text
 NOT_COMPARED = -1  # as `near`: the text came since documents were compared for near duplicates the last time
-PIECE_CHARACTERS = 1_000_000
 HAS_TEXT = f"state IN {states_in_sql(WITH_TEXT)}"
 READING = "kind, state, reason, fingerprint, pages, characters, text_bytes, confidence, confidences"
 
 
-def put_text(database: Database, document_id: int, text: str, signature: bytes) -> None:
-    """Make this a document's text, whatever it was before."""
+def put_text(database: Database, document_id: int, digested: Digested) -> None:
+    """Make what was read a document's text, whatever it was before."""
     take_out_of_search(database, document_id)
     insert = "INSERT OR REPLACE INTO texts (document, text) VALUES (?, "
-    if len(text) <= PIECE_CHARACTERS:
-        database.query(insert + "?)", (document_id, text))
+    first, more = next(digested.text_parts(), ""), islice(digested.text_parts(), 1, None)
+    if not any(more):
+        database.query(insert + "?)", (document_id, first))
     else:  # SQLite copies a value that it is given while no other thread runs, the window's included
-        size = sum(map(len, _pieces(text)))
+        size = sum(len(part.encode()) for part in digested.text_parts())
         database.query(insert + "CAST(zeroblob(?) AS TEXT))", (document_id, size))
-        database.write_over("texts", "text", document_id, _pieces(text))
+        database.write_over("texts", "text", document_id, map(str.encode, digested.text_parts()))
     database.query(
-        "INSERT OR REPLACE INTO signatures (document, signature) VALUES (?, ?)", (document_id, signature)
+        "INSERT OR REPLACE INTO signatures (document, signature) VALUES (?, ?)",
+        (document_id, digested.digest.signature),
     )
-
-
-def _pieces(text: str) -> Iterator[bytes]:
-    for start in range(0, len(text), PIECE_CHARACTERS):
-        yield text[start : start + PIECE_CHARACTERS].encode()
 
 
 def drop_text(database: Database, document_id: int) -> None:

@@ -25,7 +25,7 @@ from core.config.corpus import ImportConfig
 from core.documents.document import PageText, Source
 from core.documents.folders import ledger_path
 from core.documents.ocr import PageNotReadError
-from core.documents.reader_process import KnownBytes, ReadRequest, Recognize, Reply, serve
+from core.documents.reader_process import KnownBytes, Parted, ReadRequest, Recognize, Reply, TextPart, serve
 from core.errors.base import UserFacingError
 from core.system.process import exit_name, start_with_pipe
 from core.wording import counted
@@ -157,24 +157,29 @@ class ReaderPool(Generic[Result]):
         answers: list[ReaderAnswer[Result]] = []
         try:
             while worker.requests and worker.connection.poll():
-                reply: Reply | str = worker.connection.recv()
-                if isinstance(reply, Reply):
-                    answers.append(self._answer(worker, reply))
-                else:
-                    worker.begin()
+                match worker.connection.recv():
+                    case Reply() as reply:
+                        answers.append(self._answer(worker, reply))
+                    case TextPart(text):
+                        worker.parts.append(text)
+                    case _:
+                        worker.begin()
         except (EOFError, OSError, pickle.UnpicklingError) as cause:  # it died, perhaps while it spoke
             answers += self._report_death(worker, cause)
         return answers
 
     def _answer(self, worker: "_ReaderWorker", reply: Reply) -> ReaderAnswer[Result]:
-        request = worker.finish()
+        request, parts, outcome = worker.finish(), tuple(worker.parts), reply.outcome
+        worker.parts.clear()
+        if parts and isinstance(outcome, Parted):  # else it failed halfway
+            outcome = outcome.with_parts(parts)
         if reply.is_last:
             self._end(worker)
-        for note in getattr(reply.outcome, "__notes__", ()):
+        for note in getattr(outcome, "__notes__", ()):
             if request.source not in self._defects:  # a scan's pages may all fail alike
                 log.error("the reader of %s failed:\n%s", ledger_path(request.source), note)
             self._defects.add(request.source)
-        return ReaderAnswer(request.source, request.page, reply.outcome, reply.seconds)
+        return ReaderAnswer(request.source, request.page, outcome, reply.seconds)
 
     def _report_death(self, worker: "_ReaderWorker", cause: Exception) -> list[ReaderAnswer[Result]]:
         seconds, request = worker.seconds, worker.finish()
@@ -212,11 +217,12 @@ class ReaderPool(Generic[Result]):
 
 
 class _ReaderWorker:
-    """One process, and this side's end of its pipe. The first of its requests is in hand."""
+    """One process, and this side's end of its pipe. The first of its requests is in hand, and `parts` came for it."""
 
     def __init__(self, config: ImportConfig, readers: bytes, scratch: str) -> None:
         self._process, self.connection = start_with_pipe(serve, config, readers, scratch, name="reader")
         self.requests: deque[ReadRequest] = deque()
+        self.parts: list[str] = []
         self.has_begun = False
         self._taken_up = time.monotonic()
 

@@ -10,11 +10,11 @@ import tempfile
 import time
 import traceback
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, Self, runtime_checkable
 
 from core.config.corpus import ImportConfig
 from core.disk.checksums import hash_file
@@ -61,6 +61,25 @@ class ReadRequest(NamedTuple):
         if self.page:
             return PageNotReadError(reason)
         return UnreadableDocumentError(Path(ledger_path(self.source)), reason)
+
+
+class TextPart(NamedTuple):
+    """A part of a long text, sent before the reply that it belongs to."""
+
+    text: str
+
+
+@runtime_checkable
+class Parted(Protocol):
+    """An outcome whose text may be long. One that is unpacked at once holds up all threads of the other side meanwhile."""
+
+    def without_text(self) -> tuple[Self, Iterator[str]]:
+        """What is sent at last, and the parts of the text that are sent before it: none where it is short."""
+        ...
+
+    def with_parts(self, parts: tuple[str, ...]) -> Self:
+        """The outcome as it was, but for its text, which is in parts."""
+        ...
 
 
 class Reply(NamedTuple):
@@ -181,6 +200,11 @@ def _hash(path: Path) -> str:
 def _send(connection: Connection, reply: Reply, request: ReadRequest) -> bool:
     """Send the reply, or, where there is no memory to pack it, that. Returns whether it is the last."""
     try:
+        if isinstance(reply.outcome, Parted):
+            outcome, parts = reply.outcome.without_text()
+            for part in parts:
+                connection.send(TextPart(part))
+            reply = reply._replace(outcome=outcome)
         connection.send(reply)
     except MemoryError:
         reply = Reply(request.failure(OUT_OF_MEMORY), reply.seconds, is_last=True)

@@ -1,7 +1,7 @@
 import pytest
 
 from core.config.corpus import CleaningConfig, CorpusConfig, ImportConfig
-from core.corpus import texts as texts_module
+from core.corpus import duplicates
 from core.corpus.ledger import Reading
 from core.corpus.library import Library
 from core.corpus.passages import CorpusTotals
@@ -59,7 +59,7 @@ def test_a_long_text_is_handed_to_sqlite_in_pieces(library, add, monkeypatch):
         over(self, table, column, row, pieces)
 
     written, over = Database.query, Database.write_over
-    monkeypatch.setattr(texts_module, "PIECE_CHARACTERS", 5)
+    monkeypatch.setattr(duplicates, "PART_CHARACTERS", 5)
     monkeypatch.setattr(Database, "query", query)
     monkeypatch.setattr(Database, "write_over", write_over)
     text = "Clover sleeps on the mead\x00ow; a goät \U0001f411 watches."

@@ -6,6 +6,6 @@ from core.documents.document import Source
 
 def test_a_file_comes_with_the_digest_of_its_text(tmp_path):
     (tmp_path / "a.txt").write_text("The sheep graze on the meadow.")
-    document, digest = read_and_digest(Source(tmp_path / "a.txt"), ImportConfig())
+    document, digest, _ = read_and_digest(Source(tmp_path / "a.txt"), ImportConfig())
     assert document.text == "The sheep graze on the meadow."
     assert digest == digest_text(document.text)

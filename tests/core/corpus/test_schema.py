@@ -42,7 +42,7 @@ def write_version_1(path: Path, read) -> None:
         connection.executescript(VERSION_1)
 
         def add(name: str, state: str, reason: str, size: int, text: str = "", included: bool = True) -> None:
-            document, digest = read(text)
+            document, digest, _ = read(text)
             made_of = (document.sha256, digest.fingerprint) if text else ("", "")
             row = (name, "text", state, reason, *made_of, 1, len(text), size, digest.bytes, -1.0, included)
             number = connection.execute(

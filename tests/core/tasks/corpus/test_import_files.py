@@ -2,8 +2,10 @@ import io
 import json
 import multiprocessing
 import os
+import pickle
 import zipfile
 from collections.abc import Callable
+from multiprocessing.connection import _ConnectionBase
 from pathlib import Path
 
 import pytest
@@ -489,3 +491,25 @@ def test_a_file_without_text_is_counted_apart_from_those_that_were_read(tmp_path
     assert (finished.done, finished.without_text) == (3, 2)
     with Library(workspace.library) as library:
         assert {row.name: row.characters for row in library.rows()}["blank.txt"] == 0
+
+
+def test_a_long_text_comes_from_its_reader_in_parts(workspace, worker_processes, tmp_path, monkeypatch):
+    received, receive = [], _ConnectionBase.recv
+
+    def recv(self):
+        received.append(receive(self))
+        return received[-1]
+
+    monkeypatch.setattr(_ConnectionBase, "recv", recv)
+    file = tmp_path / "long.txt"
+    text = "Ein Schäfchen grast auf der Wiese.\n" * 100_000
+    file.write_text(text, encoding="utf-8", newline="")
+    (ended,) = [
+        event
+        for event in import_files([file], ImportConfig(), workspace, StopToken())
+        if isinstance(event, FileImported)
+    ]
+    assert (ended.state, ended.characters) == ("done", len(text))
+    with Library(workspace.library) as library:
+        assert library.text(ended.document_id) == text
+    assert max(len(pickle.dumps(message)) for message in received) < len(text) / 2
