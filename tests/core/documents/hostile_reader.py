@@ -4,6 +4,8 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Iterator
+from typing import NamedTuple, Self
 
 from core.config.corpus import ImportConfig
 from core.documents.document import Document, PageText, Source
@@ -11,8 +13,28 @@ from core.documents.ocr import PageNotReadError
 from core.documents.reading import read_source
 
 
-def read(source: Source, config: ImportConfig) -> Document:
+class Long(NamedTuple):
+    """A long text, while which is sent something may happen."""
+
+    order: str
+    parts: tuple[str, ...] = ()
+
+    def without_text(self) -> tuple[Self, Iterator[str]]:
+        return self, self._parts()
+
+    def with_parts(self, parts: tuple[str, ...]) -> Self:
+        return self._replace(parts=parts)
+
+    def _parts(self) -> Iterator[str]:
+        yield "one"
+        misbehave(self.order)
+        yield "two"
+
+
+def read(source: Source, config: ImportConfig) -> Document | Long:
     order = source.path.read_text(encoding="utf-8")
+    if order.startswith("long "):
+        return Long(order.removeprefix("long "))
     misbehave(order)
     if order == "clock":
         return Document(

@@ -83,6 +83,18 @@ def test_a_reader_that_crashes_or_swells_costs_only_its_own_file(open_pool, tmp_
     assert all(isinstance(outcome, Document) for outcome in (outcomes[0], outcomes[4]))
 
 
+def test_a_reader_that_crashes_or_swells_within_a_long_text_costs_only_its_own_file(open_pool, tmp_path):
+    sources = write_files(tmp_path, "long fine", "long crash", "long swell", "long fine", "fine")
+    with open_pool(ImportConfig(memory_mib=256), 1) as pool:
+        first, *failures, second, last = read_all(pool, sources)
+    assert first.parts == second.parts == ("one", "two")
+    assert [failure.reason for failure in failures] == [
+        "its reader crashed (SIGABRT)",
+        "it needs more memory than its reader may have",
+    ]
+    assert isinstance(last, Document)
+
+
 def test_a_page_that_crashes_or_swells_its_reader_costs_only_itself(open_pool, tmp_path):
     (source,) = write_files(tmp_path, "one\ncrash\nswell\ndefect\nblank\nsix")
     with open_pool(ImportConfig(memory_mib=256), 2) as pool:
