@@ -3,6 +3,7 @@
 # slow     the tests that take minutes; .ci/run runs them too
 # bench    this machine against a named peer
 # package  a .deb and a .tar.gz that need no Python (PyInstaller), after the self-test of what is packed
+# frozen   only the folder of these, and its self-test
 # pictures the screenshots of the help and the README
 
 PYTHON ?= python3
@@ -13,7 +14,7 @@ BIN := $(VENV)/bin
 export PYTHONDONTWRITEBYTECODE =
 PYTEST := QT_QPA_PLATFORM=offscreen $(BIN)/python -m pytest --dist loadfile
 
-.PHONY: run test static unit slow bench package pictures system
+.PHONY: run test static unit slow bench package frozen pictures system
 
 run: $(VENV)/.run
 	$(BIN)/python main.py
@@ -40,6 +41,10 @@ bench: $(VENV)/.test
 package: $(VENV)/.test
 	@sh packaging/system-packages.sh binutils libpython3-dev patchelf xz-utils
 	$(BIN)/python packaging/package.py
+
+frozen: $(VENV)/.test
+	@sh packaging/system-packages.sh binutils libpython3-dev patchelf
+	$(BIN)/python packaging/package.py --folder-only
 
 pictures: $(VENV)/.test
 	$(BIN)/python packaging/pictures.py

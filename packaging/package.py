@@ -1,11 +1,12 @@
 """Make the packages for Linux: a folder, a .deb and a .tar.gz of it, with their checksums, in `dist`.
 
-    python packaging/package.py [DIST]
+    python packaging/package.py [--folder-only] [DIST]
 
 Runs PyInstaller, prints the largest parts, and tests the folder before it is packed. The same commit on the same
 machine gives the same packages, as far as PyInstaller lets it: `SOURCE_DATE_EPOCH` is the commit's time.
 """
 
+import argparse
 import hashlib
 import os
 import subprocess
@@ -32,7 +33,13 @@ STRIPPED = (
 
 
 def main() -> None:
-    dist = Path(*sys.argv[1:2] or [ROOT / "dist"]).resolve()
+    parser = argparse.ArgumentParser()
+    parser.add_argument("dist", type=Path, nargs="?", default=ROOT / "dist")
+    parser.add_argument(
+        "--folder-only", action="store_true", help="make and test the folder, and pack nothing"
+    )
+    chosen = parser.parse_args()
+    dist = chosen.dist.resolve()
     os.environ.setdefault("SOURCE_DATE_EPOCH", _commit_time())
     os.environ["PYTHONHASHSEED"] = "1"
     folder = dist / debian.PACKAGE
@@ -42,6 +49,8 @@ def main() -> None:
     print_parts(folder)
     with timed("tested"):
         test(folder)
+    if chosen.folder_only:
+        return
     made = []
     for pack in (debian.pack_deb, pack_tar):
         with timed(f"packed by {pack.__name__}"):
