@@ -40,7 +40,8 @@ class Banner(QFrame):
         self._close.clicked.connect(self.hide)
         self._buttons = row()
         self._buttons.setAlignment(Qt.AlignmentFlag.AlignRight)
-        self._lay_out(in_line)
+        self._in_line = in_line
+        self._lay_out()
         self._had_focus: QWidget | None = None  # before the keyboard came into the banner
         application().focusChanged.connect(self._remember_focus)
         self.hide()
@@ -77,7 +78,7 @@ class Banner(QFrame):
     def show_offer(self, text: str, actions: Sequence[QAction]) -> None:
         """Say something that can be answered: a button for each action, which also closes the banner."""
         self._show("notice", text)
-        before: QWidget = self._close
+        before: QWidget = self._label if self._in_line else self._close
         for action in actions:
             button = QPushButton(action.text(), toolTip=action.toolTip())
             button.setAccessibleName(action.text().replace("&", ""))
@@ -92,9 +93,9 @@ class Banner(QFrame):
         self.setTabOrder(widget, self._label)
         self.setTabOrder(self._label, self._close)
 
-    def _lay_out(self, in_line: bool) -> None:
+    def _lay_out(self) -> None:
         margins = (MEDIUM, SMALL, SMALL, SMALL)
-        if in_line:
+        if self._in_line:
             row(self._picture, (self._label, 1), self._buttons, self._close, of=self, margins=margins)
             return
         top = Qt.AlignmentFlag.AlignTop
