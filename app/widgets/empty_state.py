@@ -19,7 +19,7 @@ class EmptyState(QWidget):
 
     def __init__(self, title: str, text: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        heading = Label(title, alignment=Qt.AlignmentFlag.AlignCenter, role="title")
+        heading = Label(title, alignment=Qt.AlignmentFlag.AlignCenter, wordWrap=True, role="title")
         sentence = Label(text, alignment=Qt.AlignmentFlag.AlignCenter, wordWrap=True, role="muted")
         self._cards = row(spacing=HUGE)
         self._cards.setAlignment(Qt.AlignmentFlag.AlignCenter)

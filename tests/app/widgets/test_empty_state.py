@@ -3,7 +3,8 @@
 import pytest
 from PySide6.QtCore import Qt
 
-from app.widgets.empty_state import card_button
+from app.widgets.empty_state import EmptyState, card_button
+from app.widgets.label import Label
 
 
 @pytest.mark.parametrize("key", [Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space])
@@ -12,3 +13,13 @@ def test_a_key_presses_the_focused_button(qtbot, key):
     qtbot.addWidget(button)
     with qtbot.waitSignal(button.clicked):
         qtbot.keyClick(button, key)
+
+
+def test_a_long_title_goes_on_in_a_second_line(qtbot):
+    page = EmptyState("Training curves will appear here", "Press Start.")
+    qtbot.addWidget(page)
+    page.resize(180, 400)
+    page.show()
+    heading = page.findChildren(Label)[0]
+    assert heading.width() < heading.fontMetrics().horizontalAdvance(heading.text())
+    assert heading.height() >= heading.heightForWidth(heading.width()) >= 2 * heading.fontMetrics().height()
