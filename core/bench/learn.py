@@ -76,9 +76,7 @@ def bench_learn(
         if stop.asked or min(map(len, curves.values())) < 2:
             return None
         if not all(learner.ask("is_done") for learner in learners.values()):
-            yield Notice(
-                "The time is over before both had taken all their steps: what follows is a state on the way."
-            )
+            yield Notice("Time ran out before both had finished: these are results so far.")
     compared = compare(name, curves[PEER], curves[OURS])
     yield compared
     picture = out / f"bench-learn-{Path(name).stem}.svg"

@@ -75,7 +75,7 @@ def _read_whole(path: Path, text: str, warnings: tuple[str, ...], config: Import
             return content  # JSON lines under another name
         if error.pos < len(text) / 2:
             return source
-        problem = f"It is no whole JSON: it breaks off in line {error.lineno:,}."
+        problem = f"The JSON is incomplete: it ends in line {error.lineno:,}."
         return Content(text, kind="json", warnings=(*warnings, problem))
     except (ValueError, RecursionError):  # a number of 5,000 digits, a thousand brackets
         return source

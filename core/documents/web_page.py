@@ -17,8 +17,8 @@ MOST_ARTICLE_CHARACTERS = 8_000_000  # finding the article takes seconds per meg
 PROSE_CHARACTERS = 60  # a line so long is prose, and no entry of a menu
 PROSE_BEGINNING = 40  # characters by which a line is found again
 MOST_LOST = 0.3  # of the prose that a reader sees: trafilatura drops half of some manuals
-NO_ARTICLE = "The article could not be separated from the rest, so all visible text was taken."
-MAIN_PART = "The article could not be separated from the rest, so the main part of the page was taken."
+NO_ARTICLE = "The article could not be separated from the rest, so all visible text was read."
+MAIN_PART = "The article could not be separated from the rest, so the main part of the page was read."
 
 HTML = Format(
     {

@@ -30,7 +30,7 @@ class NoSheepFileError(UserFacingError):
 
     path: Path
     reason: str
-    message = "{path.name} cannot be taken in: {reason}."
+    message = "{path.name} cannot be imported: {reason}."
     remedy = "Ask for it to be exported again: `export NAME --format sheep`."
 
 

@@ -138,7 +138,7 @@ class NoOptimizerError(DamagedCheckpointError):
         super().__init__(path, "")
         self.args = (path,)
         self.message = (
-            f"{path.parent.parent.name!r} cannot go on: it was taken in without the state of its optimizer."
+            f"{path.parent.parent.name!r} cannot go on: it was imported without the state of its optimizer."
         )
         self.remedy = f"Fine-tune it: train a new run --from {path.parent.parent.name!r}."
 

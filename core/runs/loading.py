@@ -177,7 +177,7 @@ def restore_weights(model: Transformer, weights: dict[str, Tensor], checkpoint: 
             raise WrongShapeError(checkpoint, _difference(name, wanted.get(name), found.get(name)))
     for name, tensor in weights.items():
         if not torch.isfinite(torch.stack(tensor.aminmax())).all():
-            raise DamagedCheckpointError(checkpoint, f"{name} has a weight that is no finite number")
+            raise DamagedCheckpointError(checkpoint, f"{name} has a weight that is not a finite number")
     with torch.no_grad():
         for name, tensor in model_weights(model).items():
             tensor.copy_(weights[name])

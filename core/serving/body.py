@@ -28,7 +28,7 @@ class BodyReader:
             ClientDisconnect: The client left.
         """
         if request.headers.get("content-encoding", "identity") != "identity":
-            raise ApiError(415, "Compressed requests are not taken.", "unsupported_encoding")
+            raise ApiError(415, "Compressed requests are not supported.", "unsupported_encoding")
         try:
             async with asyncio.timeout(BODY_SECONDS):
                 return await self._read(request)

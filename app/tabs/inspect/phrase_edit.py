@@ -69,4 +69,4 @@ class PhraseEdit(QWidget):
 
     @Slot()
     def _report_cut(self) -> None:
-        self.cut.emit(f"A phrase has at most {counted(MOST_CHARACTERS, 'character')}: the rest is not taken.")
+        self.cut.emit(f"A phrase has at most {counted(MOST_CHARACTERS, 'character')}: the rest was left out.")

@@ -86,6 +86,15 @@ def test_what_cannot_be_shown_is_told(trained, command, arguments, said):
     assert said in told
 
 
+def test_a_view_that_cannot_be_written_names_its_file_and_not_the_workspace(trained, command, tmp_path):
+    (tmp_path / "file").touch()
+    path = tmp_path / "file" / "view.csv"
+    code, _, told = command("--workspace", trained.root, "inspect", "first", *TEXT, "--out", path)
+    assert code == 1
+    assert f"The system refused {path}: not a directory." in told
+    assert "workspace" not in told
+
+
 @pytest.mark.parametrize("option", ["--position", "--layer", "--head"])
 def test_a_place_that_there_is_not_is_wrong_usage(trained, command, option):
     code, _, told = command("--workspace", trained.root, "inspect", "first", *TEXT, option, "99")

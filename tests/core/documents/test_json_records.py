@@ -101,7 +101,7 @@ def test_lines_without_prose_stay_as_they_are(read):
 def test_json_that_breaks_off_is_text_with_a_warning(read):
     document = read("rows.json", '[\n{"a": 1},\n{"a": 2},\n{"a"')
     assert document.text.endswith('{"a"')
-    assert document.warnings == ("It is no whole JSON: it breaks off in line 4.",)
+    assert document.warnings == ("The JSON is incomplete: it ends in line 4.",)
     assert read("rows.json", "{ comment: no JSON at all, and longer than its beginning }").warnings == ()
 
 

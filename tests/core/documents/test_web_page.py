@@ -32,7 +32,7 @@ def test_an_article_that_leaves_out_most_of_the_prose_is_not_believed(read, monk
     assert (document.text, document.note) == (f"Sheep\n\n{PROSE.strip()}", NO_ARTICLE)
     document = read("page.html", page(f"{NAVIGATION}<main><p>{PROSE}</p></main>"))
     assert document.text == PROSE.strip()
-    assert "the main part of the page was taken" in document.note
+    assert "the main part of the page was read" in document.note
 
 
 def test_a_page_without_words_is_a_warning(read):

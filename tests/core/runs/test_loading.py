@@ -330,4 +330,7 @@ def test_a_weight_that_is_no_finite_number_is_told_where_a_checkpoint_is_opened(
     alter_state(checkpoint, sha256=read_state(checkpoint).sha256 | {WEIGHTS: digest})
     code, out, err = command("--workspace", trained.root, *arguments, "--checkpoint", "6", "first")
     assert (code, out) == (1, "")
-    assert "The checkpoint step-000006 is damaged: final_norm.weight has a weight that is no finite" in err
+    assert (
+        "The checkpoint step-000006 is damaged: final_norm.weight has a weight that is not a finite number"
+        in err
+    )

@@ -2,10 +2,12 @@
 
 import threading
 import time
+from types import SimpleNamespace
 
 import pytest
 import torch
 
+from core import control
 from core.config.model import ModelConfig
 from core.config.training import TrainingConfig
 from core.control import StopRequested, StopToken
@@ -135,18 +137,21 @@ def test_a_pass_that_is_held_can_be_stopped(backward):
     assert take(train_state, TrainingProgress(), stop) == []
 
 
-def test_the_time_that_a_step_was_held_is_none_of_its_own():
+def test_the_time_that_a_step_was_held_is_none_of_its_own(monkeypatch):
     train_state, stop, progress = make_learner(), StopToken(), TrainingProgress()
+    a_year, waited = 365 * 86400.0, []
 
-    def hold_for_a_while():
-        stop.hold()
-        threading.Timer(0.5, stop.release).start()
+    def release_after_a_year():
+        waited.append(a_year)
+        stop.release()
 
-    do_in_pass(train_state.model, hold_for_a_while, 2, backward=False)
-    started = time.perf_counter()
+    clock = SimpleNamespace(perf_counter=lambda: time.perf_counter() + sum(waited))
+    monkeypatch.setattr(control, "time", clock)
+    monkeypatch.setattr(stop._released, "wait", release_after_a_year)
+    do_in_pass(train_state.model, stop.hold, 2, backward=False)
     steps = take(train_state, progress, stop)
-    passed = time.perf_counter() - started
-    assert sum(step.seconds for step in steps) < passed - 0.45
+    assert waited == [a_year]
+    assert 0 < sum(step.seconds for step in steps) < a_year
     assert progress.seconds == pytest.approx(sum(step.seconds for step in steps))
     assert [s.tokens_per_second * s.seconds for s in steps] == pytest.approx([2 * T * PASSES] * STEPS)
 

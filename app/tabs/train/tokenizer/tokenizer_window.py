@@ -21,7 +21,7 @@ from core.wording import noun_for, number, percent
 
 FIRST_SIZE_PX = (820, 680)
 FACTS = {
-    "kind": "How text is taken apart",
+    "kind": "How text is split into tokens",
     "vocabulary": "Special tokens included",
     "compression": "Bytes of UTF-8 in the corpus, over the tokens they became: the more, the more text fits into a context",
     "unknown": "The part of the corpus that the vocabulary cannot write, and a model cannot learn",

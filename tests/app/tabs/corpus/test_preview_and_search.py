@@ -91,6 +91,13 @@ def test_a_text_that_cleaning_leaves_alone_says_so(card, open_document):
     assert card.difference.text() == "Cleaning changes nothing here."
 
 
+def test_a_long_line_on_the_cleaning_leaves_the_pane_as_wide_as_it_was(qtbot, card, open_document):
+    open_document("olive.txt")
+    before = card.minimumSizeHint()
+    card.difference.setText("Cleaning removes 3 characters in 1 place. " * 40)
+    assert card.minimumSizeHint() == before
+
+
 def test_source_code_is_shown_with_letters_of_one_width(card, open_document):
     open_document("olive.txt")
     prose = card.cleaned.font().family()

@@ -51,5 +51,5 @@ def test_it_becomes_a_run_that_chat_opens(qtbot, tab, controller, read, tmp_path
 def test_what_is_none_is_a_sentence(qtbot, tab, controller, read, tmp_path):
     drop(tab, tmp_path / "bad.sheep")
     qtbot.waitUntil(tab.banner.isVisible)
-    assert "bad.sheep cannot be taken in" in tab.banner.text()
+    assert "bad.sheep cannot be imported" in tab.banner.text()
     assert read == []

@@ -206,7 +206,7 @@ def test_of_a_text_that_is_too_long_the_beginning_is_taken_and_a_sentence_says_s
     QGuiApplication.clipboard().setText("ab " * 70_000)
     tab.phrase.line.paste()
     assert len(tab.phrase.text) == 30_000
-    assert tab.banner.text() == "A phrase has at most 30,000 characters: the rest is not taken."
+    assert tab.banner.text() == "A phrase has at most 30,000 characters: the rest was left out."
 
 
 def test_views_stand_below_three_heads_that_no_key_comes_to(qtbot):
