@@ -16,13 +16,9 @@ from app.widgets.layout import column, row
 from app.widgets.theme import set_role
 from core.wording import counted
 
-CHARACTERS_PER_TOKEN = 4  # a common figure for English text and a vocabulary of some thousands
 LONGEST_FOLDER = 24  # characters of a watched folder's path
 
-_ESTIMATE = (
-    f"Documents that are ticked. Tokens are estimated at {CHARACTERS_PER_TOKEN} characters each; "
-    "training counts them exactly."
-)
+_TOTALS_HELP = "Documents that are ticked. How many tokens they have depends on the tokenizer: the plan in the Train tab says it."
 
 
 class ToolRow(QWidget):
@@ -61,10 +57,9 @@ class ToolRow(QWidget):
         """What is in the corpus now."""
         documents = counted(summary.documents, "document")
         characters = counted(summary.characters, "character")
-        tokens = counted(summary.characters // CHARACTERS_PER_TOKEN, "token")
-        totals = f"{documents} · {characters} · ≈ {tokens} (estimated)"
+        totals = f"{documents} · {characters}"
         self.totals.setText(totals if summary.documents else "No text to learn from yet")
-        self.totals.setToolTip(f"{self.totals.text()}\n{_ESTIMATE}")
+        self.totals.setToolTip(f"{self.totals.text()}\n{_TOTALS_HELP}")
 
     def show_watched(self, folder: Path | None) -> None:
         """The folder that is watched, or None."""

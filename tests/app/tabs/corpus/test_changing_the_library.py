@@ -30,7 +30,7 @@ def choose(tab, *names):
 def test_the_next_start_shows_what_was_read(three, shown):
     assert shown() == ["a.txt", "b.txt", "c.txt"]
     assert "3 documents" in three.tools.totals.text()
-    assert "tokens (estimated)" in three.tools.totals.text()
+    assert " characters" in three.tools.totals.text()
 
 
 def test_many_are_left_out_at_once_and_taken_in_again_by_undo(qtbot, three, workspace, controller):

@@ -145,9 +145,9 @@ def test_many_chosen_files_are_counted(five):
     assert five.documents.action_row.count_label.text() == "5 of 5 selected"
 
 
-def test_the_totals_estimate_the_tokens(five):
-    assert five.tools.totals.text() == "3 documents · 1,000 characters · ≈ 250 tokens (estimated)"
-    assert "estimated at 4 characters each" in five.tools.totals.toolTip()
+def test_the_totals_leave_tokens_to_the_plan_which_knows_the_tokenizer(five):
+    assert five.tools.totals.text() == "3 documents · 1,000 characters"
+    assert "the plan in the Train tab says it" in five.tools.totals.toolTip()
 
 
 # The chart
