@@ -78,9 +78,10 @@ class HttpThread:
 
     def __init__(self, app: ASGIApp, listener: socket.socket) -> None:
         """Take a socket that listens; it is closed in the end."""
-        quiet = logging.getLogger("uvicorn")
-        if not quiet.handlers:
-            quiet.addHandler(logging.NullHandler())  # or its warnings would go to the terminal
+        for name in ("uvicorn", "asyncio"):  # which warn of clients that left
+            quiet = logging.getLogger(name)
+            if not quiet.handlers:
+                quiet.addHandler(logging.NullHandler())  # or their warnings would go to the terminal
         config = uvicorn.Config(
             app,
             http=_Protocol,
