@@ -20,6 +20,7 @@ from PIL import Image, ImageDraw, ImageFont
 from core.control import StopToken, result_of
 from core.events.base import Task
 from core.events.selftest import CheckEnded, SelftestEnded
+from core.export.formats import FORMATS, ExportFormat, format_named
 from core.inspection.tsne import tsne_in_steps
 from core.system.packaged import own_command
 from core.system.signals import INTERRUPTED
@@ -135,12 +136,15 @@ def report_with_charts(program: UsedProgram) -> None:
     expect(drawn and drawn == charts, "the report has no chart, or an empty one")
 
 
-def export_for_transformers(program: UsedProgram) -> None:
-    program.run("export", "first", "--format", "hf", "--out", program.folder / "hf", says="Loaded back")
+def exports_in_all_formats(program: UsedProgram) -> None:
+    for known in FORMATS:
+        out = _exported(program, known)
+        program.run("export", "first", "--format", known.name, "--out", out, says="Loaded back")
 
 
-def export_for_llama_cpp(program: UsedProgram) -> None:
-    program.run("export", "first", "--format", "gguf", "--out", program.folder / "gguf", says="Loaded back")
+def model_taken_in(program: UsedProgram) -> None:
+    program.run("take", _exported(program, format_named("sheep")), "--name", "taken", says="'taken'")
+    program.run("generate", "taken", "--prompt", PHRASE, "--complete", says="tokens/s")
 
 
 def server(program: UsedProgram) -> None:
@@ -180,8 +184,8 @@ CHECKS: tuple[Callable[[UsedProgram], None], ...] = (
     view_as_png,
     plane_by_tsne,
     report_with_charts,
-    export_for_transformers,
-    export_for_llama_cpp,
+    exports_in_all_formats,
+    model_taken_in,
     server,
     window_with_all_tabs,
 )
@@ -189,6 +193,10 @@ CHECKS: tuple[Callable[[UsedProgram], None], ...] = (
 
 def _set(*assignments: str) -> Sequence[str]:
     return [word for assignment in assignments for word in ("--set", assignment)]
+
+
+def _exported(program: UsedProgram, format: ExportFormat) -> Path:
+    return program.folder / f"exported-{format.name}{format.suffix}"
 
 
 def _view(program: UsedProgram, name: str) -> Path:
