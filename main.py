@@ -1,6 +1,9 @@
 """The program's door: without a command the window, with one the command line, which never loads Qt."""
 
+import os
 import sys
+from contextlib import suppress
+from pathlib import Path
 
 from core.system.signals import exit_on_signals, ignore_signals, unwind_on_signals
 
@@ -11,10 +14,11 @@ if __name__ == "__main__" and sys.argv[1:2] != [READER]:  # before anything that
 
 from typing import TYPE_CHECKING  # noqa: E402  # only now
 
+from core.runs.folder import SHEEP  # noqa: E402
 from core.system.process import prepare_process  # noqa: E402
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Sequence
 
     from core.runs.folder import Workspace
 
@@ -23,7 +27,9 @@ def main() -> int:
     """Run the program and give its exit code: 0 done, 1 a failure reported in a sentence, 2 wrong usage."""
     prepare_process()
     splash = None
-    if asks_for_window(sys.argv[1:]):
+    if (asked := asked_of_window(sys.argv[1:])) is not None:
+        if has_raised_open_window(*asked):
+            return 0
         from app.splash import show_splash
 
         splash = show_splash()  # kept until the window stands: what comes now takes a second or two
@@ -37,21 +43,45 @@ def main() -> int:
         del splash
 
 
-def asks_for_window(arguments: list[str]) -> bool:
-    """Whether there is no command: nothing, or where to work."""
-    rest = [argument for argument in arguments if not argument.startswith("--workspace=")]
-    return not rest or (len(rest) == 2 and rest[0] == "--workspace")
+def asked_of_window(arguments: "Sequence[str]") -> tuple[str, list[str]] | None:
+    """The workspace and the files that are named where there is no command; "" for no workspace, None with a command."""
+    workspace, files = os.environ.get("SHEEPOP_WORKSPACE", ""), []
+    waiting = iter(arguments)
+    for argument in waiting:
+        option, equals, value = argument.partition("=")
+        if option == "--workspace":
+            workspace = value if equals else next(waiting, "")
+            if not workspace:
+                return None
+        elif argument.lower().endswith(SHEEP) and not argument.startswith("-"):
+            files.append(argument)
+        else:
+            return None
+    return workspace, files
 
 
-def open_window(workspace: "Workspace", named: bool, screenshots: "Path | None") -> int:
+def has_raised_open_window(workspace: str, files: "Sequence[str]") -> bool:
+    """Whether the workspace is open already: then its window comes to the front and takes the files in."""
+    from app.instance import raise_open_window
+    from app.workspaces.recent_workspaces import last_path
+
+    with suppress(OSError, RuntimeError):  # a path that cannot be: the command line says so
+        root = Path(workspace).expanduser() if workspace else last_path()
+        return raise_open_window(root, [Path(file).absolute() for file in files])
+    return False
+
+
+def open_window(
+    workspace: "Workspace", named: bool, screenshots: Path | None, files: "Sequence[Path]"
+) -> int:
     """Show the window on a workspace until it is closed, or on the last one where none was `named`.
 
-    With a folder for `screenshots` it shows each tab, leaves a picture of it there, and closes.
+    With a folder for `screenshots` it shows each tab, leaves a picture of it there, and closes. `files` are taken in.
     """
     exit_on_signals()  # until the window has its own answer, and nothing that Qt calls can be left by an exception
     from app.application import run
 
-    return run(workspace, named, screenshots)
+    return run(workspace, named, screenshots, files)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ import logging
 import logging.handlers
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -23,9 +23,10 @@ from PySide6.QtCore import (
 )
 from PySide6.QtWidgets import QApplication, QMessageBox
 
+from app import places
 from app.ending import EndingSignals
 from app.errors import DEFECT, sentences
-from app.help.crash_report import CrashReport, left_since_last_start, log_folder
+from app.help.crash_report import CrashReport, left_since_last_start
 from app.help.report import LOG_LINE, LOG_NAME
 from app.instance import Instance, raise_open_window
 from app.jobs.garbage import GarbageCollector
@@ -37,7 +38,7 @@ from app.widgets.label import MessageBox
 from app.widgets.theme import Theme
 from app.window.main_window import MainWindow
 from app.window.walk import Walk
-from app.workspaces.move_dialog import MoveDialog
+from app.workspaces.move_dialog import MoveDialog, finish_moves
 from app.workspaces.recent_workspaces import OPEN_ANOTHER, RecentWorkspaces, last_workspace
 from core.errors.base import NoDisplayError, UserFacingError
 from core.errors.system import WorkspaceBusyError
@@ -55,7 +56,9 @@ SWITCH_SECONDS = 0.0002
 UNSEEN_PLATFORMS = ("offscreen", "minimal")
 
 
-def run(workspace: Workspace, named: bool = True, screenshots: Path | None = None) -> int:
+def run(
+    workspace: Workspace, named: bool = True, screenshots: Path | None = None, files: Sequence[Path] = ()
+) -> int:
     """Open the window and stay until it is closed; where it is open already, bring it to the front.
 
     Where a job does not end in time, the process does: without a return, with the same code.
@@ -64,6 +67,7 @@ def run(workspace: Workspace, named: bool = True, screenshots: Path | None = Non
         named: False where the user named no workspace: then the one that was open last has precedence.
         screenshots: A folder for a picture of each tab; with it, the window closes once all are taken, and needs no
             screen.
+        files: What the window takes in, as if they were dropped on it.
 
     Returns:
         The exit code, 0 unless the system ended the program.
@@ -81,6 +85,7 @@ def run(workspace: Workspace, named: bool = True, screenshots: Path | None = Non
     logging.raiseExceptions = False  # a log that cannot be written is no reason to talk of it
     app = application()
     refusal = ""
+    finish_moves()
     try:
         if named:
             workspace.prepare()
@@ -91,7 +96,7 @@ def run(workspace: Workspace, named: bool = True, screenshots: Path | None = Non
         if not _has_reader():
             failure_box(error.message, error.remedy).exec()
         raise
-    if screenshots is None and raise_open_window(workspace.root):
+    if screenshots is None and raise_open_window(workspace.root, files):
         return 0
     crashed_before = screenshots is None and left_since_last_start()
     crash_report = CrashReport()
@@ -106,6 +111,7 @@ def run(workspace: Workspace, named: bool = True, screenshots: Path | None = Non
         studio.window.show_refusal(refusal, OPEN_ANOTHER)
     elif crashed_before:
         studio.window.offer_crash_report()
+    studio.window.add_files(files)
     walk = Walk(studio.window, screenshots) if screenshots else None
     code = app.exec()
     window = studio.window
@@ -158,9 +164,10 @@ class Studio(QObject):
         self._instance.listen(workspace.root)
         return window
 
-    @Slot()
-    def _come_to_front(self) -> None:
+    @Slot(list)
+    def _come_to_front(self, files: Sequence[Path]) -> None:
         bring_to_front(self.window)
+        self.window.add_files(files)
 
     @Slot()
     def stop_and_close(self) -> None:
@@ -310,7 +317,7 @@ class CrashHook:
         sys.__excepthook__(kind, error, trace)
         end_splash()
         if not _has_reader():
-            failure_box(DEFECT, f"A file in {log_folder()} says more.").exec()
+            failure_box(DEFECT, f"A file in {places.log_folder()} says more.").exec()
 
 
 def _log_qt(kind: QtMsgType, _context: QMessageLogContext, message: str) -> None:

@@ -33,6 +33,7 @@ class WaysBetweenTabs(QObject):
 
     Asked, and the tab that answers comes to the front:
         corpus_requested: Where documents are added.
+        files_requested: The paths of files, and of models in `.sheep` files, that should be added.
         sample_requested: The sample corpus should be written and read.
         passage_requested: A document's number, the character at which a passage begins, and the passage.
         training_requested: Where a model is trained.
@@ -58,6 +59,7 @@ class WaysBetweenTabs(QObject):
     """
 
     corpus_requested = Signal()
+    files_requested = Signal(list)
     sample_requested = Signal()
     passage_requested = Signal(int, int, str)
     training_requested = Signal()

@@ -5,28 +5,38 @@ Each window listens on a socket of its own, named after its workspace. Where tha
 
 import getpass
 import hashlib
+import json
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtNetwork import QLocalServer, QLocalSocket
 
-from app.help.crash_report import log_folder
+from app import places
 
 ANSWER = b"here\n"
 CONNECT_MS, ANSWER_MS = 500, 3_000  # a window that does not answer hangs: then another one opens
-LONGEST_TOKEN = 1_000  # bytes
+LONGEST_REQUEST = 1_000_000  # bytes
 TOKEN_VARIABLE = (
     "XDG_ACTIVATION_TOKEN"  # by which Wayland lets a program that was just started pass its focus on
 )
 
 
-def raise_open_window(workspace: Path) -> bool:
-    """Ask the window on this workspace to come to the front. Whether there is one, and it answered."""
+def raise_open_window(workspace: Path, files: Sequence[Path] = ()) -> bool:
+    """Ask the window on this workspace to come to the front, and to take in the files at these absolute paths.
+
+    Returns:
+        Whether there is one, and it answered.
+    """
     if (socket := _connected(_server_name(workspace))) is None:
         return False
-    socket.write(os.environ.get(TOKEN_VARIABLE, "").encode() + b"\n")
+    request = {
+        "token": os.environ.get(TOKEN_VARIABLE, ""),
+        "files": [str(path) for path in files],
+    }
+    socket.write(json.dumps(request).encode() + b"\n")
     return socket.waitForReadyRead(ANSWER_MS) and socket.readLine(len(ANSWER) + 1).data() == ANSWER
 
 
@@ -34,10 +44,10 @@ class Instance(QObject):
     """Listens for later starts on the workspace that is open.
 
     Signals:
-        asked: The window should come to the front.
+        asked: The window should come to the front, and take in the files at these paths.
     """
 
-    asked = Signal()
+    asked = Signal(list)
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -59,6 +69,7 @@ class Instance(QObject):
     @Slot()
     def _receive(self) -> None:
         while (socket := self._server.nextPendingConnection()) is not None:
+            socket.setReadBufferSize(LONGEST_REQUEST)
             socket.disconnected.connect(socket.deleteLater)
             socket.readyRead.connect(self._answer)
 
@@ -66,12 +77,22 @@ class Instance(QObject):
     def _answer(self) -> None:
         socket = self.sender()
         assert isinstance(socket, QLocalSocket), "only sockets are connected to this slot"
-        token = bytes(socket.readLine(LONGEST_TOKEN).data()).decode("ascii", "ignore").strip()
+        if not socket.canReadLine():
+            return
+        token, files = _read(bytes(socket.readLine().data()))
         if token:
             os.environ[TOKEN_VARIABLE] = token  # where Qt looks for it
         socket.write(ANSWER)
         socket.flush()
-        self.asked.emit()
+        self.asked.emit(files)
+
+
+def _read(request: bytes) -> tuple[str, list[Path]]:
+    try:
+        record = json.loads(request)
+        return str(record["token"]), [Path(name) for name in record["files"]]
+    except (ValueError, TypeError, KeyError, RecursionError):  # another program, or a later version
+        return "", []
 
 
 def _connected(name: str) -> QLocalSocket | None:
@@ -86,4 +107,4 @@ def _server_name(workspace: Path) -> str:
     name = f"sheepop-{hashlib.sha256(key).hexdigest()[:16]}"
     if not sys.platform.startswith("linux"):
         return name
-    return str(Path(os.environ.get("XDG_RUNTIME_DIR") or log_folder()) / name)
+    return str(Path(os.environ.get("XDG_RUNTIME_DIR") or places.log_folder()) / name)

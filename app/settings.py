@@ -7,22 +7,16 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-import platformdirs
 from PySide6.QtCore import QByteArray, QSettings
 
+from app import places
 from core.config.personal import PersonalConfig
-from core.system.packaged import APPLICATION
 
 log = logging.getLogger(__name__)
 
 LARGEST_FILE = 1_000_000  # bytes; the window itself writes some thousand
 LONGEST_GEOMETRY = 4_096  # bytes
 LONGEST_PATH = 4_096  # characters
-
-
-def personal_file() -> Path:
-    """Where this user's own choices on this machine are kept, outside of all workspaces."""
-    return Path(platformdirs.user_config_dir(APPLICATION, False)) / "personal.ini"
 
 
 class WindowSettings:
@@ -36,7 +30,7 @@ class WindowSettings:
         file = workspace / "window.ini"
         _set_aside_what_is_not_ours(file)
         self._store = QSettings(str(file), QSettings.Format.IniFormat)
-        self._personal = QSettings(str(personal_file()), QSettings.Format.IniFormat)
+        self._personal = QSettings(str(places.personal_file()), QSettings.Format.IniFormat)
         self._group = hashlib.sha256(str(workspace.resolve()).encode("utf-8", "surrogateescape")).hexdigest()
 
     @property

@@ -11,22 +11,16 @@ from datetime import datetime
 from pathlib import Path
 from typing import TextIO
 
-import platformdirs
 import psutil
 
+from app import places
 from app.help.report import LOG_LINE, PACKAGE, version
-from core.system.packaged import APPLICATION
 
 RUNNING, LEFT = "running-", "crash-"
 MOST_LEFT = 5  # reports
 MOST_DEFECTS = 20  # of one run: a slot that fails at each painting would fill the disk
 LONGEST_READ = 16_000  # characters
 CLOCK_SECONDS = 2.0  # by which the clocks of processes and of files may differ
-
-
-def log_folder() -> Path:
-    """Where programs of this user leave what they note of themselves, on this machine."""
-    return Path(platformdirs.user_log_dir(APPLICATION, False))
 
 
 class CrashReport:
@@ -38,7 +32,7 @@ class CrashReport:
     def __init__(self) -> None:
         self._file: TextIO | None = None
         with contextlib.suppress(OSError):
-            path = log_folder() / f"{RUNNING}{version(PACKAGE)}-{os.getpid()}.txt"
+            path = places.log_folder() / f"{RUNNING}{version(PACKAGE)}-{os.getpid()}.txt"
             path.parent.mkdir(parents=True, exist_ok=True)
             self._file = path.open("a", encoding="utf-8", errors="backslashreplace")
         if self._file is not None:
@@ -66,7 +60,7 @@ def left_since_last_start() -> bool:
     """Whether a run that has ended left a report that no start has told of; asking is telling."""
     told = False
     with contextlib.suppress(OSError):
-        for file in log_folder().glob(f"{RUNNING}*.txt"):
+        for file in places.log_folder().glob(f"{RUNNING}*.txt"):
             if not _is_open(file) and _settle(file):
                 written = datetime.fromtimestamp(file.stat().st_mtime)
                 name = f"{LEFT}{file.stem.removeprefix(RUNNING)}"
@@ -100,7 +94,7 @@ class _First(logging.Filter):
 
 
 def _newest_first(pattern: str) -> list[Path]:
-    return sorted(log_folder().glob(pattern), key=lambda file: file.stat().st_mtime, reverse=True)
+    return sorted(places.log_folder().glob(pattern), key=lambda file: file.stat().st_mtime, reverse=True)
 
 
 def _settle(file: Path) -> bool:

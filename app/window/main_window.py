@@ -1,5 +1,6 @@
 """The window: tabs on one workspace, whichever they are."""
 
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -72,6 +73,11 @@ class MainWindow(QMainWindow):
     def show_failure(self, error: BaseException) -> None:
         """Report a failure in the tab that the user looks at."""
         present(error, self.tabs.front.tab.banner)
+
+    def add_files(self, files: Sequence[Path]) -> None:
+        """Take in what the program was started with."""
+        if files:
+            self.ways.files_requested.emit(list(files))
 
     def offer_crash_report(self) -> None:
         """Say that a run before this one left a report, and offer to open it."""

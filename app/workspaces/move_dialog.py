@@ -11,14 +11,23 @@ from app.jobs.job import Job, Stream
 from app.widgets.label import Label
 from app.widgets.layout import STRETCH, column, row
 from app.widgets.theme import LARGE
+from app.workspaces.recent_workspaces import RecentWorkspaces
 from core.events.workspaces import WorkspaceCopied
 from core.runs.folder import Workspace
 from core.system.packaged import APPLICATION
-from core.tasks.workspaces.move_workspace import move_workspace
+from core.tasks.workspaces.move_workspace import move_workspace, remove_rest
 from core.wording import file_size
 
 PARTS = 1_000  # of the bar: Qt counts no further than two billion, which are few bytes
 _WIDTH_PX = 440
+
+
+def finish_moves() -> None:
+    """Remove what a kill has left of workspaces after they had moved elsewhere."""
+    recent = RecentWorkspaces()
+    for path in recent.paths():
+        if remove_rest(path) and not path.exists():
+            recent.forget(path)
 
 
 class MoveDialog(QDialog):

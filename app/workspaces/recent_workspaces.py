@@ -6,10 +6,10 @@ from pathlib import Path
 
 from PySide6.QtCore import QSettings
 
-from app import settings
+from app import places
 from core.errors.base import UserFacingError
 from core.errors.system import system_error
-from core.runs.folder import Workspace
+from core.runs.folder import Workspace, default_root
 
 MOST = 8
 GONE = "The workspace that was open last, {path}, no longer exists."
@@ -21,7 +21,7 @@ class RecentWorkspaces:
     """A list in the user's own configuration: it is none of a workspace's, which may be given away."""
 
     def __init__(self) -> None:
-        self._store = QSettings(str(settings.personal_file()), QSettings.Format.IniFormat)
+        self._store = QSettings(str(places.personal_file()), QSettings.Format.IniFormat)
 
     def paths(self) -> list[Path]:
         """The last opened first; what another hand wrote into the file and is no path is left out."""
@@ -47,6 +47,11 @@ class RecentWorkspaces:
     def _keep(self, paths: list[Path]) -> None:
         self._store.setValue(_KEY, json.dumps([str(path) for path in paths[:MOST]]))
         self._store.sync()
+
+
+def last_path() -> Path:
+    """Where a start without a workspace looks for one."""
+    return next(iter(RecentWorkspaces().paths()), default_root())
 
 
 def last_workspace(default: Workspace) -> tuple[Workspace, str]:

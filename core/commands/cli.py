@@ -13,7 +13,6 @@ from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
 
-import platformdirs
 import typer
 
 from core.commands import (
@@ -43,8 +42,7 @@ from core.config.toml import setting_groups
 from core.errors.base import UserFacingError
 from core.errors.system import absolute_path, output_error, system_error
 from core.runs.catalog import Catalog
-from core.runs.folder import Workspace
-from core.system.packaged import APPLICATION
+from core.runs.folder import SHEEP, Workspace, default_root
 from core.system.signals import INTERRUPTED
 from core.tasks.chat.evaluate_sample import evaluate_sample
 from core.terminal.output import TerminalFormatter
@@ -78,9 +76,9 @@ app.add_typer(bench.fuzz_app)
 
 log = logging.getLogger(__name__)
 
-# Shows the window, for when no command is given: told a workspace, whether it was named, and a folder for pictures of
-# the tabs, after which it closes; None to stay. Gives an exit code.
-OpenWindow = Callable[[Workspace, bool, Path | None], int]
+# Shows the window, for when no command is given: told a workspace, whether it was named, a folder for pictures of the
+# tabs, after which it closes, or None to stay, and files to take in. Gives an exit code.
+OpenWindow = Callable[[Workspace, bool, Path | None, Sequence[Path]], int]
 
 
 def run(arguments: Sequence[str], open_window: OpenWindow) -> int:
@@ -132,11 +130,14 @@ def _close_output() -> None:
 def hoisted(arguments: Sequence[str], command: Any) -> list[str]:
     """The same arguments with --workspace and --json in front, so that they can stand anywhere but as another's value.
 
+    A `.sheep` file in the place of a command is one to open.
+
     Args:
         command: The group of all commands, as click has it.
     """
     front: list[str] = []
     rest: list[str] = []
+    group = command
     waiting = iter(arguments)
     for argument in waiting:
         if argument == "--json" or argument.startswith("--workspace="):
@@ -148,6 +149,8 @@ def hoisted(arguments: Sequence[str], command: Any) -> list[str]:
             front += [argument, value]
         elif argument == "--":
             rest += [argument, *waiting]
+        elif command is group and argument.lower().endswith(SHEEP) and not argument.startswith("-"):
+            front += ["--open", argument]
         elif _has_value(argument, command):
             rest += [argument, *islice(waiting, 1)]
         else:
@@ -189,15 +192,29 @@ def place(
             metavar="DIR",
         ),
     ] = None,
+    models: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--open",
+            help="A model in a .sheep file, which the window takes in; --open can be left out.",
+            parser=named_path,
+            metavar="FILE",
+        ),
+    ] = None,
 ) -> int:
     """Choose where to work; without a command, open the window there."""
-    root = workspace or Path(platformdirs.user_data_dir(APPLICATION, False))
+    root = workspace or default_root()
     open_window: OpenWindow = context.obj
     here = context.obj = CommandPlace(Workspace(absolute_path(root)), json)
     if context.invoked_subcommand is None:
-        return open_window(here.workspace, workspace is not None, screenshots and absolute_path(screenshots))
-    if screenshots:
-        raise typer.BadParameter("before a command there is no window to show", param_hint="--screenshots")
+        pictures, files = (
+            screenshots and absolute_path(screenshots),
+            [absolute_path(path) for path in models or ()],
+        )
+        return open_window(here.workspace, workspace is not None, pictures, files)
+    if screenshots or models:
+        hint = "--screenshots" if screenshots else "--open"
+        raise typer.BadParameter("before a command there is no window to show", param_hint=hint)
     return 0
 
 

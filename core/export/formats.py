@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from core.errors.exporting import UnknownFormatError, UnknownNumberTypeError
+from core.runs.folder import SHEEP
 from core.system.by_name import named
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ FORMATS = (
         "sheep_file:obstacles",
         "sheep_file:parts",
         "sheep_file:verify",
-        ".sheep",
+        SHEEP,
     ),
 )
 

@@ -8,9 +8,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+import platformdirs
+
 from core.disk.files import DRAFT, raising_disk_errors
 from core.errors.runs import BadRunNameError
+from core.system.packaged import APPLICATION
 
+SHEEP = ".sheep"  # how the name of a model's one file ends, by which it travels
 TOKENIZER_FILE, OLD_TOKENIZER_FILE = "tokenizer.sheepop.json", "tokenizer.json"
 
 PUNCTUATION = (
@@ -35,6 +39,11 @@ def as_run_name(text: str) -> str:
 
 def _may_stand(sign: str) -> bool:
     return sign in PUNCTUATION or unicodedata.category(sign)[0] in "LMN"
+
+
+def default_root() -> Path:
+    """The folder of the workspace that is there where none was named."""
+    return Path(platformdirs.user_data_dir(APPLICATION, False))
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,8 +16,7 @@ import shiboken6
 from PySide6.QtCore import QCoreApplication, QEvent
 from pytestqt.qtbot import QtBot
 
-from app import settings
-from app.help import crash_report
+from app import places
 from app.jobs.job import Job
 from app.jobs.job_queue import JobQueues
 from app.tabs.train.form import plan_controller
@@ -73,7 +72,7 @@ def modules_stay_apart(monkeypatch):
 def personal_file(monkeypatch, tmp_path):
     """The user's own choices on this machine are none of a test's."""
     file = tmp_path / "personal.ini"
-    monkeypatch.setattr(settings, "personal_file", lambda: file)
+    monkeypatch.setattr(places, "personal_file", lambda: file)
     return file
 
 
@@ -81,7 +80,7 @@ def personal_file(monkeypatch, tmp_path):
 def log_folder(monkeypatch, tmp_path):
     """What a crash leaves is none of a test's either; it is not there before there is something to leave."""
     folder = tmp_path / "logs"
-    monkeypatch.setattr(crash_report, "log_folder", lambda: folder)
+    monkeypatch.setattr(places, "log_folder", lambda: folder)
     return folder
 
 

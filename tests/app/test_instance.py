@@ -1,7 +1,9 @@
 """A second start brings the first one's window to the front; with another workspace, or after a kill, it opens its own."""
 
+import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
@@ -21,12 +23,27 @@ class Telling(application.MainWindow):
         super().show()
         print("opened", flush=True)
 
+    def add_files(self, files):
+        if files:
+            print("added", *(path.name for path in files), flush=True)
+
 def told(window):
     print("raised", flush=True)
 
 application.MainWindow, application.bring_to_front = Telling, told
 sys.exit(application.run(Workspace(Path(sys.argv[1]))))
 """
+
+
+# Starts as somebody does who opens a model, and says what that took.
+OPENING = """
+import atexit, sys
+import main
+atexit.register(lambda: print([name for name in ("pydantic", "numpy", "PySide6.QtWidgets") if name in sys.modules]))
+sys.argv = ["main.py", *sys.argv[1:]]
+sys.exit(main.main())
+"""
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(autouse=True)
@@ -61,6 +78,17 @@ def test_a_second_start_raises_the_first_window_and_ends(start):
     assert first.stdout.readline() == "raised\n"
 
 
+def test_a_start_with_a_model_hands_it_to_the_window_that_is_open_and_loads_little(start, tmp_path):
+    first = start("one")
+    assert first.stdout.readline() == "opened\n"
+    model = tmp_path / "Zoë's model.sheep"
+    command = [sys.executable, "-c", OPENING, str(model), "--workspace", str(tmp_path / "one")]
+    second = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True, cwd=ROOT)
+    assert second.stdout == "[]\n"
+    assert first.stdout.readline() == "raised\n"
+    assert first.stdout.readline() == f"added {model.name}\n"
+
+
 @pytest.mark.slow
 def test_another_workspace_has_its_own_window_and_a_kill_is_no_obstacle(start):
     first = start("one")
@@ -87,6 +115,30 @@ def test_the_open_workspace_is_the_one_that_answers(qtbot, tmp_path):
     with qtbot.waitSignals([instance.asked, socket.readyRead]):
         socket.write(b"\n")
     assert socket.readAll() == ANSWER
+    instance.close()
+
+
+@pytest.mark.parametrize("request_", [b"[]\n", b'{"token": "", "files": [1]}\n', b"[" * 20_000 + b"\n"])
+def test_another_programs_request_is_that_for_the_window(qtbot, tmp_path, request_):
+    instance = Instance()
+    instance.listen(tmp_path)
+    socket = _connected(_server_name(tmp_path))
+    with qtbot.waitSignal(instance.asked) as asked:
+        socket.write(request_)
+    assert asked.args == [[]]
+    instance.close()
+
+
+def test_a_request_that_comes_in_parts_is_read_whole(qtbot, tmp_path):
+    instance = Instance()
+    instance.listen(tmp_path)
+    socket = _connected(_server_name(tmp_path))
+    line = json.dumps({"token": "", "files": ["/a" * 9_000]}).encode() + b"\n"
+    with qtbot.waitSignal(instance.asked) as asked:
+        socket.write(line[:99])
+        socket.flush()
+        socket.write(line[99:])
+    assert asked.args == [[Path("/a" * 9_000)]]
     instance.close()
 
 

@@ -56,16 +56,19 @@ def test_without_a_display_there_is_none(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "opens"),
+    ("arguments", "asked"),
     [
-        ([], True),
-        (["--workspace", "meadow"], True),
-        (["--workspace=meadow"], True),
-        (["--workspace"], False),
-        (["--help"], False),
-        (["train"], False),
-        (["--workspace", "meadow", "train"], False),
+        ([], ("", [])),
+        (["--workspace", "meadow"], ("meadow", [])),
+        (["--workspace=meadow"], ("meadow", [])),
+        (["anna.SHEEP", "--workspace", "meadow", "b.sheep"], ("meadow", ["anna.SHEEP", "b.sheep"])),
+        (["--workspace"], None),
+        (["--help"], None),
+        (["train"], None),
+        (["--workspace", "meadow", "train"], None),
+        (["--workspace", "meadow.sheep", "take", "anna.sheep"], None),
     ],
 )
-def test_it_shows_where_there_is_no_command(arguments, opens):
-    assert main.asks_for_window(arguments) is opens
+def test_it_shows_where_there_is_no_command(monkeypatch, arguments, asked):
+    monkeypatch.delenv("SHEEPOP_WORKSPACE", raising=False)
+    assert main.asked_of_window(arguments) == asked

@@ -31,6 +31,7 @@ from core.corpus.imports import Interrupted
 from core.errors.base import UserFacingError
 from core.events.base import Event, Notice, Task
 from core.events.documents import FilesQueued, ImportFinished
+from core.runs.folder import SHEEP
 from core.tasks.corpus.change_library import forget_interrupted
 from core.tasks.corpus.import_files import continue_import, import_files
 from core.tasks.corpus.look_at_library import find_interrupted
@@ -40,7 +41,6 @@ from core.tasks.models.take_model import take_model
 from core.wording import counted
 
 QUEUE = "corpus"
-SHEEP = ".sheep"
 TAKING = "Importing a model"
 
 Imports: TypeAlias = Callable[..., Task[ImportFinished]]
@@ -138,7 +138,7 @@ class CorpusController(TabController):
     @Slot(list)
     def add_or_take(self, paths: list[Path]) -> None:
         """Read files and folders; an exported model among them becomes a run, which Chat opens."""
-        models = [path for path in paths if path.suffix.lower() == SHEEP and path.is_file()]
+        models = [path for path in paths if path.suffix.lower() == SHEEP and not path.is_dir()]
         for path in models:
             job = self._queues.start(
                 "library", partial(self._tasks.take, self._workspace, path, ""), doing=TAKING
@@ -336,6 +336,8 @@ class CorpusController(TabController):
         self._tab.sample_requested.connect(self.add_sample)
         ways.sample_refused.connect(self._tab.banner.show_notice)
         ways.corpus_requested.connect(self.come_to_front)
+        ways.files_requested.connect(self.come_to_front)
+        ways.files_requested.connect(self.add_or_take)
         ways.sample_requested.connect(self.come_to_front)
         ways.sample_requested.connect(self.add_sample)
         ways.settings_changed.connect(self._take_settings)

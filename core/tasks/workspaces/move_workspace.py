@@ -164,6 +164,16 @@ def _copy_one(source: Path, copy: Path, copies: dict[tuple[int, int], Path]) -> 
 def _remove(old: Path) -> None:
     """Remove what has moved. It has another name first, so that half of it is never taken for a workspace."""
     with suppress(OSError):
-        left = old.with_name(f".{old.name}{LEFT}")
-        rename(old, left)
-        shutil.rmtree(left, ignore_errors=True)
+        rename(old, _rest(old))
+        remove_rest(old)
+
+
+def remove_rest(old: Path) -> bool:
+    """Remove what is left, also by a kill, of a workspace that has moved away from here. Whether there was anything."""
+    was_there = _rest(old).is_dir()
+    shutil.rmtree(_rest(old), ignore_errors=True)
+    return was_there
+
+
+def _rest(old: Path) -> Path:
+    return old.with_name(f".{old.name}{LEFT}")

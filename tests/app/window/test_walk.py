@@ -15,13 +15,12 @@ import os, sys
 for name in ("QT_QPA_PLATFORM", "DISPLAY", "WAYLAND_DISPLAY"):
     os.environ.pop(name, None)
 from pathlib import Path
-from app import application, settings
-from app.help import crash_report
+from app import application, places
 from core.runs.folder import Workspace
 
 home = Path(sys.argv[1])
-settings.personal_file = lambda: home / "personal.ini"
-crash_report.log_folder = lambda: home / "logs"
+places.personal_file = lambda: home / "personal.ini"
+places.log_folder = lambda: home / "logs"
 sys.exit(application.run(Workspace(home / "mine"), screenshots=home / "new" / "shots"))
 """
 

@@ -14,13 +14,12 @@ PROGRAM = """
 import sys
 from pathlib import Path
 from PySide6.QtCore import QTimer
-from app import application, settings
-from app.help import crash_report
+from app import application, places
 from core.runs.folder import Workspace
 
 home = Path(sys.argv[1])
-settings.personal_file = lambda: home / "personal.ini"
-crash_report.log_folder = lambda: home / "logs"
+places.personal_file = lambda: home / "personal.ini"
+places.log_folder = lambda: home / "logs"
 
 class Seen(application.MainWindow):
     def show(self):
@@ -53,6 +52,16 @@ def opened_last(path):
 @pytest.fixture
 def default(tmp_path):
     return Workspace(tmp_path / "default")
+
+
+def test_what_a_kill_left_of_a_workspace_that_had_moved_goes_and_the_new_place_opens(tmp_path):
+    opened_last(tmp_path / "new")
+    RecentWorkspaces().add(tmp_path / "mine")
+    rest = tmp_path / ".mine.moved" / "runs"
+    rest.mkdir(parents=True)
+    assert start(tmp_path) == ["new — SheepOp Studio", ""]
+    assert not rest.parent.exists()
+    assert RecentWorkspaces().paths() == [tmp_path / "new"]
 
 
 def test_the_workspace_that_was_open_last_opens(tmp_path):

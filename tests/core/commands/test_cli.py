@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import platformdirs
 import pytest
 import typer
 
@@ -445,14 +446,14 @@ def test_the_workspace_can_come_from_the_environment(trained, command, monkeypat
 
 @pytest.fixture
 def opened():
-    """Where the window was opened, whether that workspace was named, and where its pictures go."""
+    """Where the window was opened, whether that workspace was named, where its pictures go, and what it takes in."""
     return []
 
 
 @pytest.fixture
 def open_window(opened):
-    def open_window(workspace, named, screenshots):
-        opened.append((workspace.root, named, screenshots))
+    def open_window(workspace, named, screenshots, files):
+        opened.append((workspace.root, named, screenshots, files))
         return 3
 
     return open_window
@@ -460,34 +461,51 @@ def open_window(opened):
 
 def test_without_a_command_the_window_opens_on_the_named_workspace(tmp_path, open_window, opened):
     assert cli.run(["--workspace", str(tmp_path)], open_window) == 3
-    assert opened == [(tmp_path, True, None)]
+    assert opened == [(tmp_path, True, None, [])]
 
 
 def test_the_environment_names_a_workspace_too(tmp_path, monkeypatch, open_window, opened):
     monkeypatch.setenv("SHEEPOP_WORKSPACE", str(tmp_path))
     assert cli.run([], open_window) == 3
-    assert opened == [(tmp_path, True, None)]
+    assert opened == [(tmp_path, True, None, [])]
 
 
 def test_without_any_argument_the_window_is_told_that_no_workspace_was_named(
     tmp_path, monkeypatch, open_window, opened
 ):
     monkeypatch.delenv("SHEEPOP_WORKSPACE", raising=False)
-    monkeypatch.setattr(cli.platformdirs, "user_data_dir", lambda *_: str(tmp_path / "default"))
+    monkeypatch.setattr(platformdirs, "user_data_dir", lambda *_: str(tmp_path / "default"))
     assert cli.run([], open_window) == 3
-    assert opened == [(tmp_path / "default", False, None)]
+    assert opened == [(tmp_path / "default", False, None, [])]
 
 
 def test_pictures_of_the_window_go_where_the_user_says(tmp_path, monkeypatch, open_window, opened):
     monkeypatch.chdir(tmp_path)
     assert cli.run(["--workspace", str(tmp_path), "--screenshots", "shots"], open_window) == 3
-    assert opened == [(tmp_path, True, tmp_path / "shots")]
+    assert opened == [(tmp_path, True, tmp_path / "shots", [])]
 
 
 def test_pictures_of_the_window_before_a_command_are_wrong_usage(tmp_path, open_window, opened, capsys):
     assert cli.run(["--workspace", str(tmp_path), "--screenshots", "shots", "runs"], open_window) == 2
     assert "no window" in capsys.readouterr().err
     assert opened == []
+
+
+@pytest.mark.parametrize(
+    "arguments", [["anna.sheep", "Bert.SHEEP"], ["--open", "anna.sheep", "--open=Bert.SHEEP"]]
+)
+def test_models_in_the_place_of_a_command_are_for_the_window(
+    tmp_path, monkeypatch, open_window, opened, arguments
+):
+    monkeypatch.chdir(tmp_path)
+    assert cli.run([*arguments, "--workspace", "meadow"], open_window) == 3
+    files = [tmp_path / "anna.sheep", tmp_path / "Bert.SHEEP"]
+    assert opened == [(tmp_path / "meadow", True, None, files)]
+
+
+def test_a_model_before_a_command_is_wrong_usage(tmp_path, open_window, opened, capsys):
+    assert cli.run(["anna.sheep", "--workspace", str(tmp_path), "runs"], open_window) == 2
+    assert "no window" in capsys.readouterr().err
 
 
 # In a process of its own

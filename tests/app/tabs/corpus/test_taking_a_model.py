@@ -48,8 +48,23 @@ def test_it_becomes_a_run_that_chat_opens(qtbot, tab, controller, read, tmp_path
     qtbot.waitUntil(lambda: read == ["notes.txt"])
 
 
+def test_a_model_that_the_program_was_started_with_does_so_too(qtbot, tab, controller, tmp_path):
+    (tmp_path / "Anna.sheep").write_bytes(b"PK")
+    ways = controller.context.ways
+    with qtbot.waitSignals([controller.front_requested, ways.chat_requested]):
+        ways.files_requested.emit([tmp_path / "Anna.sheep"])
+
+
 def test_what_is_none_is_a_sentence(qtbot, tab, controller, read, tmp_path):
     drop(tab, tmp_path / "bad.sheep")
     qtbot.waitUntil(tab.banner.isVisible)
     assert "bad.sheep cannot be imported" in tab.banner.text()
     assert read == []
+
+
+def test_one_that_is_gone_is_a_sentence_too(qtbot, tab, workspace, queues, tmp_path):
+    controller = CorpusController(tab, context_of(workspace, queues), tab)
+    controller.add_or_take([tmp_path / "gone.sheep"])
+    qtbot.waitUntil(tab.banner.isVisible)
+    assert "gone.sheep" in tab.banner.text()
+    assert tab.table.rowCount() == 0
