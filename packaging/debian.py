@@ -23,8 +23,7 @@ ABOUT = (
     "Everything happens on this computer, and nothing is ever sent anywhere.",
 )
 ICON_SIZES = (16, 22, 24, 32, 48, 64, 96, 128, 256, 512)
-# loaded or read by name, when a window opens: drivers of the screen, and which fonts there are
-LOADED_LATE = ("libegl1", "libgl1", "fontconfig-config")
+LOADED_LATE = ("libegl1", "libgl1")  # by name, when a window opens: drivers of the screen
 COMPRESSION = ("-Zxz", "-z6")  # every dpkg reads it
 
 DESKTOP = f"""\
@@ -33,9 +32,10 @@ Type=Application
 Name={NAME}
 GenericName=Language model studio
 Comment=From your own documents to your own language model
-Exec={COMMAND}
+Exec={COMMAND} %F
 Icon={PACKAGE}
 Terminal=false
+MimeType=application/x-sheepop;
 Categories=Science;Education;ArtificialIntelligence;Qt;
 Keywords=language model;transformer;GPT;training;OCR;
 StartupWMClass={PACKAGE}

@@ -87,8 +87,9 @@ def _debian(paths: set[Path]) -> dict[str, str]:
 
 
 def owners(paths: Sequence[Path]) -> list[str]:
-    """The names of Debian's packages that these files belong to; of two paths for one file either may be known."""
-    spellings = [str(path) for path in paths] + [str(path).removeprefix("/usr") for path in paths]
+    """The names of Debian's packages that these files belong to, which were packed for /lib or for /usr/lib."""
+    stems = [str(path).removeprefix("/usr") for path in paths]
+    spellings = [*stems, *(f"/usr{stem}" for stem in stems)]
     found = subprocess.run(["dpkg-query", "-S", *spellings], capture_output=True, text=True, check=False)
     lines = (
         line.partition(": ")[0] for line in found.stdout.splitlines() if not line.startswith("diversion")

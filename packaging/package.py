@@ -9,6 +9,8 @@ machine gives the same packages, as far as PyInstaller lets it: `SOURCE_DATE_EPO
 import argparse
 import hashlib
 import os
+import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -25,11 +27,7 @@ import debian  # noqa: E402
 
 MOST_INSTALLED, MOST_PACKED = 900_000_000, 300_000_000  # bytes
 PARTS = 20
-# symbols for debuggers and linkers; other libraries have none, or do not stand it
-STRIPPED = (
-    *("torch/lib/libtorch_cpu.so", "torch/lib/libtorch_python.so", "libpython3*.so*"),
-    *("openTSNE/**/*.so", "kiwisolver/*.so", "tokenizers/*.so", "tiktoken/*.so"),
-)
+PAGE = 4096  # bytes
 
 
 def main() -> None:
@@ -70,9 +68,22 @@ def freeze(dist: Path) -> None:
 
 
 def strip(folder: Path) -> None:
-    """Take out the symbols of the large libraries."""
-    paths = [path for pattern in STRIPPED for path in (folder / "_internal").glob(pattern)]
-    subprocess.run(["strip", "--strip-unneeded", *paths], check=True)
+    """Take the symbols for debuggers and linkers out of all libraries that can be loaded without."""
+    with tempfile.TemporaryDirectory(dir=folder.parent) as drafts:
+        draft = Path(drafts, "stripped")
+        for path in folder.rglob("*.so*"):
+            if path.is_file() and not path.is_symlink():
+                shutil.copy2(path, draft)
+                subprocess.run(["strip", "--strip-unneeded", draft], check=True)
+                if can_be_loaded(draft):
+                    draft.replace(path)
+
+
+def can_be_loaded(library: Path) -> bool:
+    """Whether its segments lie in the file as they do in memory. `strip` moves those that patchelf has moved before."""
+    told = subprocess.run(["readelf", "-lW", library], capture_output=True, text=True, check=True).stdout
+    places = re.findall(r"^ +LOAD +(0x\w+) +(0x\w+)", told, re.MULTILINE)
+    return all((int(offset, 16) - int(address, 16)) % PAGE == 0 for offset, address in places)
 
 
 def bytes_of(folder: Path) -> int:

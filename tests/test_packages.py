@@ -2,6 +2,9 @@
 
 import configparser
 import importlib
+import os
+import shutil
+import struct
 import sys
 from pathlib import Path
 from xml.etree import ElementTree
@@ -37,8 +40,15 @@ def test_the_command_leads_to_the_program(installed):
 def test_the_menu_entry_names_the_command_and_the_icon(installed):
     entry = configparser.ConfigParser(interpolation=None)
     entry.read(installed / "usr/share/applications/sheepop-studio.desktop", encoding="utf-8")
-    assert entry["Desktop Entry"]["Exec"] == "sheepop"
+    assert entry["Desktop Entry"]["Exec"] == "sheepop %F"
     assert entry["Desktop Entry"]["Icon"] == "sheepop-studio"
+
+
+def test_a_model_opens_in_the_program(installed):
+    entry = configparser.ConfigParser(interpolation=None)
+    entry.read(installed / "usr/share/applications/sheepop-studio.desktop", encoding="utf-8")
+    types = ElementTree.parse(installed / "usr/share/mime/packages/sheepop-studio.xml").getroot()
+    assert entry["Desktop Entry"]["MimeType"] == types.find("{*}mime-type").get("type") + ";"
 
 
 def test_the_icon_is_there_in_all_sizes(scripts, installed):
@@ -74,3 +84,30 @@ def test_the_licence_of_a_bundled_package_stands_in_the_text(scripts):
     assert "\n    Python\n" in text
     assert "transformers" not in text.partition("\n\n\n")[0]
     assert "Redistribution and use in source and binary forms" in text
+
+
+def test_the_packages_of_libraries_are_found_wherever_they_were_packed_for(scripts):
+    if not shutil.which("dpkg-query"):
+        pytest.skip("no Debian")
+    paths = [Path(lib) / f"{os.uname().machine}-linux-gnu" for lib in ("/lib", "/usr/lib")]
+    for folder in paths:
+        assert scripts("licences").owners([folder / "libstdc++.so.6"]) == ["libstdc++6"]
+        assert scripts("licences").owners([folder / "libgcc_s.so.1"]) == ["libgcc-s1"]
+
+
+def test_tables_of_icu_that_are_not_kept_go_and_the_others_are_found(scripts):
+    libraries = scripts("linux_libraries")
+    head = struct.pack("<HH8x4s4x", 20, 0x27DA, b"CmnD")
+    data = head + libraries._packed({"icu/a.res": b"A" * 17, "icu/b.res": b"B" * 5, "icu/c.res": b"C"})
+    smaller = libraries.icu_tables(data, lambda name: name != "icu/b.res")
+    assert smaller == head + libraries._packed(
+        {"icu/a.res": b"A" * 17 + bytes(15), "icu/c.res": b"C" + bytes(15)}
+    )
+    assert b"B" not in smaller
+    (count,) = struct.unpack_from("<I", smaller, len(head))
+    entries = [struct.unpack_from("<II", smaller, len(head) + 4 + 8 * place) for place in range(count)]
+    read = [
+        (smaller[len(head) + at :].split(b"\0")[0], smaller[len(head) + begin :][:1]) for at, begin in entries
+    ]
+    assert read == [(b"icu/a.res", b"A"), (b"icu/c.res", b"C")]
+    assert all(begin % 16 == 0 for _, begin in entries)

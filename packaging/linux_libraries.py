@@ -1,0 +1,124 @@
+"""The libraries that the frozen program brings along on Linux: which of them, and how those of OCR and of Qt get small.
+
+Needs binutils, and patchelf for Tesseract.
+"""
+
+import platform
+import re
+import shutil
+import struct
+import subprocess
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+# Every desktop has them. Drivers of the screen are loaded into the program and need the newest of these.
+OF_EVERY_DESKTOP = (
+    *("libstdc++.so.6", "libgcc_s.so.1"),
+    *("libX11.so.6", "libX11-xcb.so.1", "libdbus-1.so.3", "libglib-2.0.so.0", "libgthread-2.0.so.0"),
+    *("libfontconfig.so.1", "libfreetype.so.6", "libexpat.so.1"),
+)
+# Archives of languages and pictures from the network: Tesseract reads neither here, and is told that there are none.
+UNUSED = {"libarchive.so": "archive_", "libcurl.so": "curl_"}
+GIVE_NULL = {"x86_64": "xor %eax, %eax\nret", "aarch64": "mov x0, #0\nret"}
+ROOTS = (
+    "root.res",
+    "pool.res",
+    "res_index.res",
+    "supplementalData.res",
+    "likelySubtags.res",
+    "keyTypeData.res",
+)
+ICU_HEADER, ICU_ENTRY, ALIGNMENT = struct.Struct("<HH4x4x4s"), struct.Struct("<II"), 16
+
+
+def tesseract(work: Path) -> Path:
+    """A copy of the system's Tesseract in `work` that looks for its libraries beside it and in the folder above."""
+    program = work / "tesseract"
+    shutil.copy(shutil.which("tesseract") or "tesseract", program)
+    libraries = re.findall(r"^\s*(\S+) => (\S+) ", _told("ldd", program), re.MULTILINE)
+    users = [program, *(path for name, path in libraries if name.startswith("libtesseract."))]
+    for name, _ in libraries:
+        for start, prefix in UNUSED.items():
+            if name.startswith(start):
+                give_null(work / name, prefix, users)
+    rpath = ["--force-rpath", "--set-rpath", "$ORIGIN:$ORIGIN/.."]
+    subprocess.run(["patchelf", *rpath, program], check=True)
+    return program
+
+
+def give_null(library: Path, prefix: str, users: Iterable[Path | str]) -> None:
+    """Make a library of that name whose functions all give NULL: those of `prefix` that the users ask for."""
+    told = _told("objdump", "-T", *users)
+    asked = set(re.findall(rf"\*UND\*\s+\S+\s+\(?(\w+)\)?\s+({prefix}\w+)$", told, re.MULTILINE))
+    labels = "".join(f".globl {name}\n.type {name}, @function\n{name}:\n" for _, name in sorted(asked))
+    source, versions = library.with_suffix(".s"), library.with_suffix(".map")
+    source.write_text(f".text\n{labels}{GIVE_NULL[platform.machine()]}\n", encoding="utf-8")
+    named = sorted({version for version, _ in asked} - {"Base"})
+    versions.write_text("".join(f"{name} {{ {prefix}*; }};\n" for name in named), encoding="utf-8")
+    code = library.with_suffix(".o")
+    subprocess.run(["as", source, "-o", code], check=True)
+    link = ["ld", "-shared", "-soname", library.name, "-o", library, code]
+    subprocess.run([*link, f"--version-script={versions}"] if named else link, check=True)
+
+
+def with_small_icu(binaries: list[tuple[str, str, str]], work: Path) -> list[tuple[str, str, str]]:
+    """The same libraries, but Qt's tables of ICU without those that it never reads: units, currencies, encodings ..."""
+    changed = []
+    for name, path, kind in binaries:
+        found = re.search(r"PySide6/.*/(libicudata\.so\.(\d+))$", name)
+        source = str(_smaller_icu(Path(path), found[1], found[2], work)) if found else path
+        changed.append((name, source, kind))
+    return changed
+
+
+def _smaller_icu(library: Path, name: str, version: str, work: Path) -> Path:
+    tables, code, smaller = work / "icu.dat", work / "icu.o", work / name
+    subprocess.run(["objcopy", "-O", "binary", "--only-section=.rodata", library, tables], check=True)
+    tables.write_bytes(icu_tables(tables.read_bytes(), _is_asked_for))
+    subprocess.run(["ld", "-r", "-b", "binary", tables.name, "-o", code], check=True, cwd=work)
+    shared = ".data=.rodata,alloc,load,readonly,data,contents"  # between processes, as it is never written
+    aligned = ["--set-section-alignment", ".data=16", "--rename-section", shared]
+    subprocess.run(["objcopy", *aligned, code], check=True)
+    symbol = ["--defsym", f"icudt{version}_dat=_binary_icu_dat_start"]
+    subprocess.run(["ld", "-shared", "-soname", name, *symbol, "-o", smaller, code], check=True)
+    return smaller
+
+
+def _is_asked_for(name: str) -> bool:
+    """Whether Qt reads a table: the order of names in a file dialog, in all languages, and what all tables rest on."""
+    return "/coll/" in name or name.endswith((".icu", ".nrm")) or Path(name).name in ROOTS
+
+
+def icu_tables(data: bytes, is_kept: Callable[[str], bool]) -> bytes:
+    """ICU's package of tables with some of them only.
+
+    Source: ICU's `ucmndata.h`: a header, the number of entries, and for each where its name and its table begin.
+    """
+    head, *_, form = ICU_HEADER.unpack_from(data)
+    assert form == b"CmnD", "ICU packs its tables otherwise now"
+    body = memoryview(data)[head:]
+    (count,) = struct.unpack_from("<I", body)
+    entries = [ICU_ENTRY.unpack_from(body, 4 + ICU_ENTRY.size * place) for place in range(count)]
+    ends = [begin for _, begin in entries[1:]] + [len(body)]
+    kept = {}
+    for (at, begin), end in zip(entries, ends, strict=True):
+        name = data[head + at : data.index(b"\0", head + at)].decode("ascii")
+        if is_kept(name):
+            kept[name] = bytes(body[begin:end])
+    return data[:head] + _packed(kept)
+
+
+def _packed(tables: dict[str, bytes]) -> bytes:
+    names_at = 4 + ICU_ENTRY.size * len(tables)
+    begin = names_at + sum(len(name) + 1 for name in tables)
+    begin += -begin % ALIGNMENT
+    entries, names, contents = struct.pack("<I", len(tables)), b"", b""
+    for name, table in tables.items():
+        entries += ICU_ENTRY.pack(names_at + len(names), begin + len(contents))
+        names += name.encode() + b"\0"
+        contents += table + bytes(-len(table) % ALIGNMENT)
+    return (entries + names).ljust(begin, b"\0") + contents
+
+
+def _told(*command: Path | str) -> str:
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
