@@ -7,7 +7,7 @@ import sys
 from PySide6.QtCore import QDeadlineTimer, QEventLoop, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFont, QPainter, QPixmap
 from PySide6.QtSvg import QSvgRenderer
-from PySide6.QtWidgets import QApplication, QSplashScreen, QWidget
+from PySide6.QtWidgets import QApplication, QLabel, QWidget
 
 from app.widgets.icons import icon
 from app.widgets.theme import DARK, HUGE, LIGHT
@@ -33,33 +33,42 @@ def application() -> QApplication:
     return app
 
 
-def show_splash() -> tuple[QApplication, QSplashScreen] | None:
+class Splash(QLabel):
+    """A picture in the middle of the screen. Qt's own QSplashScreen waits a second before it is drawn under X11."""
+
+    def __init__(self, app: QApplication) -> None:
+        super().__init__(None, Qt.WindowType.SplashScreen | Qt.WindowType.FramelessWindowHint)
+        self.setPixmap(_picture(app))
+        self.setFixedSize(SIZE_PX)
+        self.move(self.screen().geometry().center() - self.rect().center())
+
+
+def show_splash() -> tuple[QApplication, Splash] | None:
     """Show the program's name. Keep what comes back until the window stands; None without a display."""
     if not has_display():
         return None
     app = application()
-    splash = QSplashScreen(_picture(app))
+    splash = Splash(app)
     splash.show()
-    _let_it_paint(app, splash)
+    _let_it_paint(splash)
     return app, splash
 
 
-def _let_it_paint(app: QApplication, splash: QSplashScreen) -> None:
+def _let_it_paint(window: QWidget) -> None:
     """There is no event loop yet, and a window system takes a moment until a window may be drawn on."""
     patience = QDeadlineTimer(LONGEST_WAIT_MS)
-    while not splash.windowHandle().isExposed() and not patience.hasExpired():
-        app.processEvents(QEventLoop.ProcessEventsFlag.WaitForMoreEvents, SHORTEST_LOOK_MS)
-    app.processEvents()
+    while not window.windowHandle().isExposed() and not patience.hasExpired():
+        QApplication.processEvents(QEventLoop.ProcessEventsFlag.WaitForMoreEvents, SHORTEST_LOOK_MS)
+    QApplication.processEvents()
 
 
 def end_splash(window: QWidget | None = None) -> None:
     """Take it away: as soon as a window is shown, or now."""
     for widget in QApplication.topLevelWidgets():
-        if isinstance(widget, QSplashScreen):
-            if window is None:
-                widget.close()
-            else:
-                widget.finish(window)
+        if isinstance(widget, Splash):
+            if window is not None:
+                _let_it_paint(window)
+            widget.close()
 
 
 def has_display() -> bool:
