@@ -27,7 +27,7 @@ HEAD = (
 
 def licences(*files: Iterable[File]) -> str:
     """What is bundled, and under which licences, in the order of the names."""
-    paths = {Path(file[1]) for part in files for file in part if file[1] and file[1] != "-"}
+    paths = {Path(file[1]).resolve() for part in files for file in part if file[1] and file[1] != "-"}
     parts = {"Python": _python(), **_packages(paths), **_debian(paths)}
     names = sorted(parts, key=str.casefold)
     contents = "\n".join(f"    {name}" for name in names)
@@ -82,7 +82,7 @@ def _debian(paths: set[Path]) -> dict[str, str]:
         Path(sys.base_prefix).resolve(),
         Path(__file__).resolve().parents[1],
     )
-    system = [path.resolve() for path in paths if not any(map(path.resolve().is_relative_to, prefixes))]
+    system = [path for path in paths if not any(map(path.is_relative_to, prefixes))]
     return {name: _copyright(name) for name in owners([*system, Path("/usr/bin/tesseract")])}
 
 

@@ -19,6 +19,7 @@ OF_EVERY_DESKTOP = (
 )
 # Archives of languages and pictures from the network: Tesseract reads neither here, and is told that there are none.
 UNUSED = {"libarchive.so": "archive_", "libcurl.so": "curl_"}
+LINK = ("ld", "-shared", "-z", "noexecstack")  # glibc 2.41 loads no library that asks for such a stack
 GIVE_NULL = {"x86_64": "xor %eax, %eax\nret", "aarch64": "mov x0, #0\nret"}
 ROOTS = (
     "root.res",
@@ -57,7 +58,7 @@ def give_null(library: Path, prefix: str, users: Iterable[Path | str]) -> None:
     versions.write_text("".join(f"{name} {{ {prefix}*; }};\n" for name in named), encoding="utf-8")
     code = library.with_suffix(".o")
     subprocess.run(["as", source, "-o", code], check=True)
-    link = ["ld", "-shared", "-soname", library.name, "-o", library, code]
+    link = [*LINK, "-soname", library.name, "-o", library, code]
     subprocess.run([*link, f"--version-script={versions}"] if named else link, check=True)
 
 
@@ -80,7 +81,7 @@ def _smaller_icu(library: Path, name: str, version: str, work: Path) -> Path:
     aligned = ["--set-section-alignment", ".data=16", "--rename-section", shared]
     subprocess.run(["objcopy", *aligned, code], check=True)
     symbol = ["--defsym", f"icudt{version}_dat=_binary_icu_dat_start"]
-    subprocess.run(["ld", "-shared", "-soname", name, *symbol, "-o", smaller, code], check=True)
+    subprocess.run([*LINK, "-soname", name, *symbol, "-o", smaller, code], check=True)
     return smaller
 
 

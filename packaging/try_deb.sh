@@ -3,6 +3,7 @@
 # remove it. Needs root, debootstrap and iproute2; leaves nothing behind.
 #
 #     sh packaging/try_deb.sh dist/sheepop-studio_*.deb [SUITE]
+#     MIRROR=http://archive.ubuntu.com/ubuntu COMPONENTS=main,universe sh packaging/try_deb.sh dist/*.deb jammy
 set -eu
 
 deb=$(realpath "$1")
@@ -30,9 +31,10 @@ as_user() {
     ' sh "$root" "$home" "$@"
 }
 
-say "Debian $suite"
+say "$suite"
 mkdir "$root"
-debootstrap --variant=minbase "$suite" "$root" "${MIRROR:-http://deb.debian.org/debian}" >"$work/log" 2>&1 || {
+debootstrap --variant=minbase --components="${COMPONENTS:-main}" "$suite" "$root" \
+    "${MIRROR:-http://deb.debian.org/debian}" >"$work/log" 2>&1 || {
     tail "$work/log"
     exit 1
 }

@@ -86,6 +86,14 @@ def test_the_licence_of_a_bundled_package_stands_in_the_text(scripts):
     assert "Redistribution and use in source and binary forms" in text
 
 
+def test_an_environment_may_be_a_link(scripts, tmp_path):
+    (tmp_path / "link").symlink_to(Path(torch.__file__).parents[1])
+    path = tmp_path / "link" / "torch" / "__init__.py"
+    assert f"\n    torch {torch.__version__}\n" in scripts("licences").licences(
+        [("torch", str(path), "PYMODULE")]
+    )
+
+
 def test_the_packages_of_libraries_are_found_wherever_they_were_packed_for(scripts):
     if not shutil.which("dpkg-query"):
         pytest.skip("no Debian")

@@ -31,6 +31,22 @@ for event in module.move_workspace(Workspace(Path(sys.argv[1])), Path(sys.argv[2
     os.kill(os.getpid(), signal.SIGKILL)
 """
 
+KILLED_REMOVING = """
+import os, signal, sys
+from pathlib import Path
+from core.control import StopToken
+from core.runs.folder import Workspace
+from core.tasks.workspaces import move_workspace as module
+
+def kill(folder, ignore_errors):
+    if folder.name.endswith(module.LEFT):
+        next(folder.rglob("*.sqlite")).unlink()
+        os.kill(os.getpid(), signal.SIGKILL)
+
+module._renamed, module.shutil.rmtree = lambda old, new: False, kill
+list(module.move_workspace(Workspace(Path(sys.argv[1])), Path(sys.argv[2]), StopToken()))
+"""
+
 
 def contents(root):
     """Of all files but locks, which a look may make anew."""
@@ -176,3 +192,15 @@ def test_a_place_that_must_not_be_written_is_said(trained, tmp_path):
     with pytest.raises(WorkspaceError):
         moved(trained, tmp_path / "closed" / "meadow")
     assert trained.library.exists()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signal")
+def test_a_kill_while_the_old_one_is_removed_leaves_the_new_one_and_a_rest_that_can_go(trained, tmp_path):
+    before, target = contents(trained.root), tmp_path / "new"
+    command = [sys.executable, "-c", KILLED_REMOVING, str(trained.root), str(target)]
+    assert subprocess.run(command, check=False).returncode == -signal.SIGKILL
+    assert contents(target) == before
+    assert not trained.root.exists()
+    assert module.remove_rest(trained.root)
+    assert list(trained.root.parent.glob(f".*{module.LEFT}")) == []
+    assert not module.remove_rest(trained.root)
