@@ -39,7 +39,7 @@ bench: $(VENV)/.test
 	$(BIN)/python main.py bench generate
 
 package: $(VENV)/.test
-	@sh packaging/system-packages.sh binutils libpython3-dev patchelf xz-utils
+	@sh packaging/system-packages.sh binutils libpython3-dev patchelf xz-utils libwayland-cursor0 libwayland-egl1
 	$(BIN)/python packaging/package.py
 
 frozen: $(VENV)/.test

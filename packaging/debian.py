@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -166,7 +167,11 @@ def needed_packages(folder: Path) -> list[str]:
     places = dict(
         re.findall(r"^\s+(\S+) \(.*?x86-64.*?\) => (\S+)", _told("/sbin/ldconfig", "-p"), re.MULTILINE)
     )
-    packages = {*owners([Path(places[name]) for name in wanted if name in places]), *LOADED_LATE}
+    if missing := sorted(wanted - places.keys()):
+        sys.exit(
+            f"Install what these libraries are in, so that the package can name it: {', '.join(missing)}"
+        )
+    packages = {*owners([Path(places[name]) for name in wanted]), *LOADED_LATE}
     newest = max(re.findall(r"\bGLIBC_(\d+)\.(\d+)", told), key=lambda found: tuple(map(int, found)))
     libc = {"libc6": f"libc6 (>= {'.'.join(newest)})"}
     return [libc.get(name, name) for name in sorted(packages)]

@@ -3,7 +3,7 @@
     python packaging/package.py [--folder-only] [DIST]
 
 Runs PyInstaller, prints the largest parts, and tests the folder before it is packed. The same commit on the same
-machine gives the same packages, as far as PyInstaller lets it: `SOURCE_DATE_EPOCH` is the commit's time.
+machine gives the same packages: `SOURCE_DATE_EPOCH` is the commit's time.
 """
 
 import argparse

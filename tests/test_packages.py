@@ -86,6 +86,16 @@ def test_the_licence_of_a_bundled_package_stands_in_the_text(scripts):
     assert "Redistribution and use in source and binary forms" in text
 
 
+def test_a_library_that_no_package_here_has_is_named_instead_of_left_out(scripts, monkeypatch, tmp_path):
+    told = {
+        "objdump": "  NEEDED  libgone.so.1\n  NEEDED  libc.so.6\n",
+        "/sbin/ldconfig": "\tlibc.so.6 (libc6,x86-64) => /lib/libc.so.6",
+    }
+    monkeypatch.setattr(scripts("debian"), "_told", lambda command, *_, **__: told[command])
+    with pytest.raises(SystemExit, match="libgone"):
+        scripts("debian").needed_packages(tmp_path)
+
+
 def test_an_environment_may_be_a_link(scripts, tmp_path):
     (tmp_path / "link").symlink_to(Path(torch.__file__).parents[1])
     path = tmp_path / "link" / "torch" / "__init__.py"
