@@ -3,7 +3,6 @@
 Each window listens on a socket of its own, named after its workspace. Where that cannot be had, every start opens a window.
 """
 
-import getpass
 import hashlib
 import json
 import os
@@ -103,7 +102,7 @@ def _connected(name: str) -> QLocalSocket | None:
 
 def _server_name(workspace: Path) -> str:
     """Of this user's socket for a workspace. On Linux a path, in a folder of his: the temporary one is everybody's."""
-    key = f"{getpass.getuser()} {workspace.resolve()}".encode("utf-8", "surrogateescape")
+    key = f"{places.personal_file()} {workspace.resolve()}".encode("utf-8", "surrogateescape")
     name = f"sheepop-{hashlib.sha256(key).hexdigest()[:16]}"
     if not sys.platform.startswith("linux"):
         return name

@@ -152,6 +152,17 @@ def test_a_window_that_hangs_is_left_alone_and_another_one_opens(qtbot, tmp_path
     instance.close()
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="a user's name comes from elsewhere there")
+def test_a_user_whom_the_system_does_not_know_has_a_window_too(qtbot, tmp_path, monkeypatch):
+    for name in ("LOGNAME", "USER", "LNAME", "USERNAME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("os.getuid", lambda: 2**31 - 9)
+    instance = Instance()
+    instance.listen(tmp_path)
+    assert _connected(_server_name(tmp_path)) is not None
+    instance.close()
+
+
 def test_where_no_socket_can_be_made_the_window_opens_all_the_same(qtbot, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "gone"))
     Instance().listen(tmp_path)
