@@ -37,7 +37,7 @@ Exec={COMMAND} %F
 Icon={PACKAGE}
 Terminal=false
 MimeType=application/x-sheepop;
-Categories=Science;Education;ArtificialIntelligence;Qt;
+Categories=Science;ArtificialIntelligence;Qt;
 Keywords=language model;transformer;GPT;training;OCR;
 StartupWMClass={PACKAGE}
 """
