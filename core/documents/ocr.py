@@ -4,7 +4,7 @@ Tesseract runs as a process of its own, one for each page. Who recognises severa
 `OMP_THREAD_LIMIT=1` for its workers, as `reader_process` does: two of its threads on one page gain little, and cost
 the page beside it a core. pytesseract is imported when a page comes: the window imports this module at its start.
 
-On Linux a frozen program brings a Tesseract along. It is used unless the system's, or the folder that the user names by
+A frozen program brings a Tesseract along. It is used unless the system's, or the folder that the user names by
 `TESSDATA_PREFIX`, has more languages.
 """
 
@@ -34,6 +34,7 @@ MOST_PIXELS_ASIDE = 32_767  # that Tesseract takes
 ORIENTATION = "osd"  # a language that finds out which way up a page is, and reads nothing
 TURNING = "--psm 1"  # the page segmentation mode that asks it
 NO_TIME = "there was no time left for it"
+PROGRAM = "tesseract.exe" if sys.platform == "win32" else "tesseract"  # Windows adds no suffix to a path
 BUNDLED, DATA, DATA_SUFFIX = "tesseract", "TESSDATA_PREFIX", ".traineddata"
 WORD_LEVEL = "5"  # in the first column of Tesseract's table
 TABLE_COLUMNS = 12
@@ -202,7 +203,7 @@ def _choose_bundled(installed: list[str]) -> list[str]:
     languages = _languages_in(data)
     if len(_readable(installed)) > len(_readable(languages)):
         return installed
-    pytesseract.pytesseract.tesseract_cmd = str(own / "tesseract")
+    pytesseract.pytesseract.tesseract_cmd = str(own / PROGRAM)
     os.environ[DATA] = str(data)  # of this process and of those that it starts
     return languages
 

@@ -27,6 +27,8 @@ REMEDIES = {
     errno.EBUSY: "Close the program that is using it, and try again.",
     errno.EAGAIN: "Close other programs: the system has no more processes or threads to give.",
 }
+# numbers of Windows' own for which Python gives a vaguer one: file in use, part of it locked, path too long
+OF_WINDOWS = {32: errno.EBUSY, 33: errno.EBUSY, 206: errno.ENAMETOOLONG}
 CHANGE_FOLDER = "Change to a folder that exists, or give an absolute path."
 NO_REMEDY = "Check the disk or folder, and try again."
 
@@ -104,7 +106,7 @@ def workspace_error(path: Path, cause: OSError) -> WorkspaceError | DiskFullErro
     """
     if cause.errno in FULL:
         return DiskFullError(path, by_quota=cause.errno == errno.EDQUOT)
-    kind = ReadOnlyWorkspaceError if cause.errno in READ_ONLY else WorkspaceError
+    kind = ReadOnlyWorkspaceError if _number(cause) in READ_ONLY else WorkspaceError
     return kind(path, _reason(cause), f"{_remedy(cause)} Or choose another workspace with --workspace DIR.")
 
 
@@ -143,7 +145,12 @@ def _reason(cause: OSError) -> str:
 
 
 def _remedy(cause: OSError) -> str:
-    return REMEDIES.get(cause.errno or 0, NO_REMEDY)
+    return REMEDIES.get(_number(cause), NO_REMEDY)
+
+
+def _number(cause: OSError) -> int:
+    number = cause.errno or 0
+    return OF_WINDOWS.get(getattr(cause, "winerror", None) or 0, number)
 
 
 def _text(filename: object) -> str:

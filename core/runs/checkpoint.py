@@ -12,7 +12,7 @@ from shutil import disk_usage
 import torch
 from torch import Tensor
 
-from core.disk.files import move_folder_into_place, raising_disk_errors, sync, write_whole
+from core.disk.files import move_folder_into_place, raising_disk_errors, rename, sync, write_whole
 from core.errors.system import DiskFullError, WorkspaceGoneError
 from core.runs.folder import RunFolder
 from core.runs.pointers import checkpoint_steps, point, pointed_step, snapshot_steps
@@ -136,5 +136,5 @@ def _remove(place: Path) -> None:
     """Take the folder's name away first, so that a kill leaves a draft and no half of a checkpoint."""
     removed = place.with_name(f".draft-{place.name}")
     with suppress(OSError):  # on Windows, while somebody reads it: the next checkpoint tries again
-        place.rename(removed)
+        rename(place, removed)
         shutil.rmtree(removed, ignore_errors=True)

@@ -10,7 +10,7 @@ import shutil
 from pathlib import Path
 
 from core.control import StopToken
-from core.disk.files import move_folder_into_place, raising_disk_errors, sync
+from core.disk.files import move_folder_into_place, raising_disk_errors, rename, sync
 from core.errors.runs import BadCheckpointNameError, KeptAlreadyError, NoCheckpointError
 from core.runs.folder import RunFolder
 from core.runs.pointers import POINTERS, find_checkpoint, kept_names
@@ -70,7 +70,7 @@ def drop_kept(run: RunFolder, name: str) -> None:
     gone = run.kept / f".draft-{name}"
     with raising_disk_errors(run.kept / name):
         shutil.rmtree(gone, ignore_errors=True)
-        (run.kept / name).rename(gone)  # so that a kill leaves no half of it
+        rename(run.kept / name, gone)  # so that a kill leaves no half of it
         shutil.rmtree(gone)
 
 

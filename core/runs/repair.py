@@ -9,7 +9,7 @@ from filelock import FileLock, Timeout
 from core.config.run import RunConfig
 from core.control import StopToken
 from core.disk.checksums import hash_file
-from core.disk.files import clear_drafts_in, write_whole
+from core.disk.files import clear_drafts_in, rename, write_whole
 from core.errors.runs import DamagedCheckpointError
 from core.events.runs import CheckpointSaved
 from core.runs.catalog import is_run
@@ -96,7 +96,7 @@ def clear_drafts(run: RunFolder) -> None:
             if place.exists():
                 shutil.rmtree(leftover, ignore_errors=True)
             else:
-                leftover.rename(place)
+                rename(leftover, place)
         for draft in saved.glob(".draft-*"):
             shutil.rmtree(draft, ignore_errors=True)
     for folder in (run.root, run.checkpoints):
@@ -184,4 +184,4 @@ def _set_aside(run: RunFolder, step: int) -> None:
     if place.exists():
         aside = place.with_name(ASIDE + place.name)
         shutil.rmtree(aside, ignore_errors=True)
-        place.rename(aside)
+        rename(place, aside)

@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from core.control import StopToken
-from core.disk.files import raising_disk_errors
+from core.disk.files import raising_disk_errors, rename
 from core.errors.runs import NoCheckpointError
 from core.runs.folder import RunFolder, checkpoint_name
 from core.runs.journal import copy_after
@@ -133,4 +133,4 @@ def _abandon(place: Path) -> None:
         number += 1
         aside = place.with_name(f"{ABANDONED}{number}-{place.name}")
     with raising_disk_errors(place):
-        place.rename(aside)
+        rename(place, aside)

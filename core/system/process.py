@@ -8,6 +8,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
@@ -24,9 +25,21 @@ def prepare_process() -> None:
     """Make child processes work in a frozen application, let it speak, and let the allocator keep its memory."""
     give_back_library_path()  # in a worker, too, which does not come back from the next line
     multiprocessing.freeze_support()
+    load_torch_before_qt()
     configure_streams()
     keep_large_blocks()
     share_cores()
+
+
+def load_torch_before_qt() -> None:
+    """On Windows, load PyTorch's base library now: after Qt's libraries it fails to start (WinError 1114)."""
+    if sys.platform != "win32":
+        return
+    torch = find_spec("torch")  # imports nothing
+    library = Path(torch.origin).parent / "lib" / "c10.dll" if torch and torch.origin else None
+    if library is not None and library.exists():
+        os.add_dll_directory(str(library.parent))
+        ctypes.CDLL(str(library))
 
 
 def configure_streams() -> None:

@@ -4,7 +4,7 @@ import os
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -245,4 +245,5 @@ def _lock(workspace: Workspace, import_id: int) -> Iterator[None]:
     path = workspace.root / f".import-{import_id}.lock"
     with FileLock(path, timeout=0, thread_local=False):
         yield
-    path.unlink(missing_ok=True)
+    with suppress(PermissionError):  # Windows, while another program looks whether it is held
+        path.unlink(missing_ok=True)

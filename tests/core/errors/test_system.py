@@ -3,6 +3,7 @@
 import errno
 import os
 import pickle
+from pathlib import Path
 
 import pytest
 
@@ -84,3 +85,15 @@ def test_a_workspace_error_offers_another_workspace(tmp_path):
     error = workspace_error(tmp_path, refusal(errno.ENOTDIR))
     assert isinstance(error, WorkspaceError)
     assert "--workspace DIR" in error.remedy
+
+
+@pytest.mark.parametrize(
+    ("number", "known_as", "remedy"),
+    [(32, errno.EACCES, errno.EBUSY), (206, errno.ENOENT, errno.ENAMETOOLONG)],
+)
+def test_what_only_windows_says_exactly_gets_the_remedy_that_fits(number, known_as, remedy):
+    cause = OSError(known_as, "refused")
+    cause.winerror = number
+    error = workspace_error(Path("model.safetensors"), cause)
+    assert not isinstance(error, ReadOnlyWorkspaceError)
+    assert error.remedy.startswith(REMEDIES[remedy])

@@ -7,6 +7,7 @@ import platform
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -15,6 +16,7 @@ from core.system.process import (
     SPINS_BEFORE_SLEEP,
     configure_streams,
     keep_large_blocks,
+    load_torch_before_qt,
     prepare_process,
     share_cores,
 )
@@ -77,3 +79,32 @@ def test_threads_that_wait_soon_sleep_unless_the_user_chose(monkeypatch):
     monkeypatch.setenv("OMP_WAIT_POLICY", "active")
     share_cores()
     assert "GOMP_SPINCOUNT" not in os.environ
+
+
+def test_on_windows_torchs_base_library_comes_before_qt(monkeypatch, tmp_path):
+    library = tmp_path / "torch" / "lib" / "c10.dll"
+    library.parent.mkdir(parents=True)
+    library.touch()
+    origin, done = str(tmp_path / "torch" / "__init__.py"), []
+    monkeypatch.setattr(process.sys, "platform", "win32")
+    monkeypatch.setattr(process, "find_spec", lambda _: SimpleNamespace(origin=origin))
+    monkeypatch.setattr(process.os, "add_dll_directory", done.append, raising=False)
+    monkeypatch.setattr(process.ctypes, "CDLL", done.append)
+    load_torch_before_qt()
+    assert done == [str(library.parent), str(library)]
+
+
+@pytest.mark.parametrize("spec", [None, SimpleNamespace(origin="/nowhere/torch/__init__.py")])
+def test_windows_without_torch_is_told_of_it_later(monkeypatch, spec):
+    monkeypatch.setattr(process.sys, "platform", "win32")
+    monkeypatch.setattr(process, "find_spec", lambda _: spec)
+    monkeypatch.setattr(process.ctypes, "CDLL", pytest.fail)
+    load_torch_before_qt()
+
+
+@pytest.mark.skipif(sys.platform != "win32", reason="only there the order matters")
+def test_torch_loads_after_qt_where_the_program_was_prepared():
+    order = (
+        "from core.system.process import prepare_process; prepare_process(); import PySide6.QtWidgets, torch"
+    )
+    subprocess.run([sys.executable, "-c", order], cwd=ROOT, check=True)
