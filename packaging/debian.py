@@ -80,16 +80,16 @@ def version() -> str:
     return importlib.metadata.version(PACKAGE)
 
 
-def pack_deb(folder: Path, dist: Path) -> Path:
-    """Pack the frozen folder; gives the package's path."""
+def pack_deb(folder: Path, dist: Path, variant: str = "") -> Path:
+    """Pack the frozen folder; gives the package's path. One with another `variant` of torch has a name of its own."""
     architecture = _told("dpkg", "--print-architecture")
-    target = dist / f"{PACKAGE}_{version()}_{architecture}.deb"
+    target = dist / f"{package_name(variant)}_{version()}_{architecture}.deb"
     with tempfile.TemporaryDirectory(dir=dist, prefix="deb-") as drafts:
         root = Path(drafts, "root")
         shutil.copytree(folder, root / "opt" / PACKAGE, symlinks=True, copy_function=os.link)
         add_desktop_files(root)
         _write(root / "DEBIAN" / "md5sums", _checksums(root))
-        _write(root / "DEBIAN" / "control", control(root, architecture, needed_packages(folder)))
+        _write(root / "DEBIAN" / "control", control(root, architecture, needed_packages(folder), variant))
         moment = int(os.environ["SOURCE_DATE_EPOCH"])
         for path in (root, *root.rglob("*")):
             if not path.is_symlink():
@@ -98,6 +98,10 @@ def pack_deb(folder: Path, dist: Path) -> Path:
         command = ["dpkg-deb", "--root-owner-group", *COMPRESSION, "--build", str(root), str(target)]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     return target
+
+
+def package_name(variant: str) -> str:
+    return f"{PACKAGE}-{variant}" if variant else PACKAGE
 
 
 def add_desktop_files(root: Path) -> None:
@@ -142,16 +146,17 @@ def add_icons(theme: Path) -> None:
     shutil.copy(drawing, theme / "scalable" / "apps" / f"{PACKAGE}.svg")
 
 
-def control(root: Path, architecture: str, depends: Sequence[str]) -> str:
-    """What dpkg is told; `root` is all that is installed."""
+def control(root: Path, architecture: str, depends: Sequence[str], variant: str = "") -> str:
+    """What dpkg is told; `root` is all that is installed. A variant takes the place of the package without."""
     files = [path for path in root.rglob("*") if path.is_file() and not path.is_symlink()]
     fields = {
-        "Package": PACKAGE,
+        "Package": package_name(variant),
         "Version": version(),
         "Architecture": architecture,
         "Maintainer": MAINTAINER,
         "Installed-Size": str(sum(-(-path.stat().st_size // 1024) for path in files)),
         "Depends": ", ".join(depends),
+        **(dict.fromkeys(("Provides", "Conflicts", "Replaces"), PACKAGE) if variant else {}),
         "Section": "science",
         "Priority": "optional",
         "Description": "\n".join([SUMMARY, *(f" {line}" for line in "\n.\n".join(ABOUT).splitlines())]),

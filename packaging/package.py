@@ -1,6 +1,6 @@
-"""Make the packages for Linux: a folder, a .deb and a .tar.gz of it, with their checksums, in `dist`.
+"""Make the packages for this system in `dist`, with their checksums: on Linux a .deb and a .tar.gz of a folder.
 
-    python packaging/package.py [--folder-only] [DIST]
+    python packaging/package.py [--folder-only] [--torch cu126] [DIST]
 
 Runs PyInstaller, prints the largest parts, and tests the folder before it is packed. The same commit on the same
 machine gives the same packages: `SOURCE_DATE_EPOCH` is the commit's time.
@@ -9,14 +9,16 @@ machine gives the same packages: `SOURCE_DATE_EPOCH` is the commit's time.
 import argparse
 import hashlib
 import os
+import platform
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
+import tomllib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -24,10 +26,15 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "packaging"))
 
 import debian  # noqa: E402
+import macos  # noqa: E402
+import windows  # noqa: E402
 
 MOST_INSTALLED, MOST_PACKED = 900_000_000, 300_000_000  # bytes
 PARTS = 20
 PAGE = 4096  # bytes
+MOST_ASSET = 2**31 - 1  # bytes: a larger file cannot be attached to a release
+INDEX = "SHEEPOP_TORCH_INDEX"  # where a variant's torch comes from: an index's address, or a folder of wheels
+on_windows, on_macos = sys.platform == "win32", sys.platform == "darwin"
 
 
 def main() -> None:
@@ -36,34 +43,80 @@ def main() -> None:
     parser.add_argument(
         "--folder-only", action="store_true", help="make and test the folder, and pack nothing"
     )
+    parser.add_argument("--torch", default="", metavar="VARIANT", help=f"such as cu126, found by {INDEX}")
     chosen = parser.parse_args()
     dist = chosen.dist.resolve()
     os.environ.setdefault("SOURCE_DATE_EPOCH", _commit_time())
     os.environ["PYTHONHASHSEED"] = "1"
     folder = dist / debian.PACKAGE
     with timed("frozen"):
-        freeze(dist)
-    strip(folder)
+        freeze(dist, python_with(chosen.torch, dist) if chosen.torch else sys.executable)
+    if not (on_windows or on_macos):
+        strip(folder)
     print_parts(folder)
     with timed("tested"):
         test(folder)
     if chosen.folder_only:
         return
     made = []
-    for pack in (debian.pack_deb, pack_tar):
+    for pack in packers():
         with timed(f"packed by {pack.__name__}"):
-            made.append(pack(folder, dist))
+            made.append(pack(folder, dist, chosen.torch))
+    if on_windows:  # the slices of a large installer
+        made += sorted(dist.glob(f"{made[0].stem}-*.bin"))
     keep_checksums(made, dist)
     for path in made:
         print(f"{path.stat().st_size / 1e6:8,.0f} MB  {path.name}")
+    if too_large := [path.name for path in made if path.stat().st_size > MOST_ASSET]:
+        print(
+            f"Larger than a release's file may be, 2 GiB: {', '.join(too_large)}. Split it, or hand it on as it is."
+        )
+    if chosen.torch:  # CUDA's libraries are larger than all else
+        return
     if bytes_of(folder) > MOST_INSTALLED or made[0].stat().st_size > MOST_PACKED:
         sys.exit("It is larger than it may be: see the parts above.")
 
 
-def freeze(dist: Path) -> None:
+def packers() -> list[Callable[[Path, Path, str], Path]]:
+    """What packs the folder on this system: each takes it, `dist`, and the variant of torch or ""."""
+    return (
+        [windows.pack_installer]
+        if on_windows
+        else [macos.pack_dmg]
+        if on_macos
+        else [debian.pack_deb, pack_tar]
+    )
+
+
+def python_with(variant: str, dist: Path) -> str:
+    """A Python of its own with that torch in it, and all that the program needs; made anew, in `build`."""
+    if not (place := os.environ.get(INDEX)):
+        sys.exit(f"Name the index that has torch for {variant}, or a folder with its wheels, by {INDEX}.")
+    home = dist.with_name("build") / f"python-{variant}"
+    python = home / ("Scripts/python.exe" if on_windows else "bin/python")
+    subprocess.run([sys.executable, "-m", "venv", "--clear", home], check=True)
+    for command in installing(str(python), place):
+        subprocess.run(command, check=True, cwd=ROOT)
+    return str(python)
+
+
+def installing(python: str, place: str) -> list[list[str]]:
+    """The commands that install the variant's torch, then what is missing beside it."""
+    install = [python, "-m", "pip", "install"]
+    source = ["--index-url", place] if "://" in place else ["--no-index", "--find-links", place]
+    return [[*install, *source, torch_wanted()], [*install, "--editable", ".[dev,serve]"]]
+
+
+def torch_wanted() -> str:
+    """The versions of torch that the program works with, as pyproject.toml has them."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    return next(wanted for wanted in project["dependencies"] if wanted.startswith("torch"))
+
+
+def freeze(dist: Path, python: str = sys.executable) -> None:
     """Let PyInstaller make the folder."""
     spec = ROOT / "packaging" / "sheepop-studio.spec"
-    command = [sys.executable, "-m", "PyInstaller", "--noconfirm", "--log-level", "WARN", "--distpath", dist]
+    command = [python, "-m", "PyInstaller", "--noconfirm", "--log-level", "WARN", "--distpath", dist]
     subprocess.run([*command, "--workpath", dist.with_name("build"), spec], check=True, cwd=ROOT)
 
 
@@ -106,12 +159,17 @@ def test(folder: Path) -> None:
     """Use the program as somebody would who has nothing else: no other program, an empty home, no display."""
     with tempfile.TemporaryDirectory(prefix="home ä ") as home:
         environment = {"HOME": home, "PATH": "", "LANG": "C.UTF-8"}
-        subprocess.run([folder / debian.COMMAND, "selftest"], check=True, cwd=home, env=environment)
+        program = folder / debian.COMMAND
+        if on_windows:  # which starts nothing without its own variables
+            environment = os.environ | {"PATH": "", "LOCALAPPDATA": home, "APPDATA": home}
+            program = program.with_suffix(".exe")
+        subprocess.run([program, "selftest"], check=True, cwd=home, env=environment)
 
 
-def pack_tar(folder: Path, dist: Path) -> Path:
+def pack_tar(folder: Path, dist: Path, variant: str = "") -> Path:
     """A .tar.gz that runs from where it is unpacked."""
-    name = f"{debian.PACKAGE}-{debian.version()}-linux-{os.uname().machine}"
+    parts = [debian.PACKAGE, debian.version(), *([variant] if variant else []), "linux", platform.machine()]
+    name = "-".join(parts)
     target = dist / f"{name}.tar.gz"
     options = [
         "--sort=name",

@@ -1,0 +1,89 @@
+"""The disk image for macOS: what the .app says of itself, signed from the inside out, notarised where it can be.
+
+Run on macOS with an identity in `SHEEPOP_SIGN_AS` and a profile of notarytool's in `SHEEPOP_NOTARY_PROFILE`. Without the
+first the .app is signed for the machine that made it alone ("-"), without the second nothing is sent to Apple.
+"""
+
+import os
+import platform
+import plistlib
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+from debian import NAME, PACKAGE, version
+
+IDENTIFIER, TYPE = "org.sheepop.Studio", "org.sheepop.model"
+MACH_O = {bytes.fromhex(magic) for magic in ("cffaedfe", "cefaedfe", "cafebabe", "cafebabf")}
+# PyTorch makes code while it runs, and Python loads libraries that others have signed
+ENTITLEMENTS = {
+    "com.apple.security.cs.allow-jit": True,
+    "com.apple.security.cs.allow-unsigned-executable-memory": True,
+    "com.apple.security.cs.disable-library-validation": True,
+}
+
+
+def info_plist() -> dict[str, object]:
+    """What Finder reads beside what PyInstaller writes: the version, and the type of .sheep files."""
+    exported = {
+        "UTTypeIdentifier": TYPE,
+        "UTTypeDescription": f"{NAME} model",
+        "UTTypeConformsTo": ["public.data", "public.zip-archive"],
+        "UTTypeTagSpecification": {"public.filename-extension": ["sheep"]},
+    }
+    return {
+        "CFBundleDisplayName": NAME,
+        "CFBundleShortVersionString": version(),
+        "LSMinimumSystemVersion": "14.0",
+        "NSHighResolutionCapable": True,
+        "UTExportedTypeDeclarations": [exported],
+    }
+
+
+def pack_dmg(folder: Path, dist: Path, variant: str = "") -> Path:
+    """Sign the .app beside the folder, and make a disk image of it; gives the image's path. Only on macOS."""
+    app = folder.with_name(f"{NAME}.app")
+    entitlements = dist.with_name("build") / "entitlements.plist"
+    entitlements.write_bytes(plistlib.dumps(ENTITLEMENTS))
+    identity, profile = os.environ.get("SHEEPOP_SIGN_AS", "-"), os.environ.get("SHEEPOP_NOTARY_PROFILE", "")
+    parts = [PACKAGE, version(), *([variant] if variant else []), "macos", platform.machine()]
+    image = dist / f"{'-'.join(parts)}.dmg"
+    for command in commands(app, image, entitlements, identity, profile):
+        subprocess.run(command, check=True)
+    return image
+
+
+def commands(
+    app: Path, image: Path, entitlements: Path, identity: str, profile: str
+) -> list[Sequence[str | Path]]:
+    """All that is run, in this order; the last two, which notarise, only with an identity and a profile."""
+    signing: list[Sequence[str | Path]] = [
+        sign(path, identity, entitlements if path == app else None) for path in signing_order(app)
+    ]
+    verify = ["codesign", "--verify", "--deep", "--strict", app]
+    make = ["hdiutil", "create", "-volname", NAME, "-srcfolder", app, "-format", "UDZO", "-ov", image]
+    if identity == "-":
+        return [*signing, verify, make]
+    submit = ["xcrun", "notarytool", "submit", image, "--keychain-profile", profile, "--wait"]
+    notarise = [submit, ["xcrun", "stapler", "staple", image]] if profile else []
+    return [*signing, verify, make, sign(image, identity), *notarise]
+
+
+def sign(path: Path, identity: str, entitlements: Path | None = None) -> list[str | Path]:
+    """The command that signs one thing; a real identity is stamped with the time, which asks Apple's server."""
+    stamp = [] if identity == "-" else ["--timestamp"]
+    rights = ["--entitlements", entitlements] if entitlements else []
+    return ["codesign", "--force", "--sign", identity, "--options", "runtime", *stamp, *rights, path]
+
+
+def signing_order(app: Path) -> list[Path]:
+    """What is signed, the innermost first: a signature seals all that lies below it, such as Qt's frameworks."""
+    found = [path for path in app.rglob("*") if not path.is_symlink() and _is_signed(path)]
+    return [*sorted(found, key=lambda path: (-len(path.parts), str(path))), app]
+
+
+def _is_signed(path: Path) -> bool:
+    if path.is_dir():
+        return path.suffix == ".framework"
+    with path.open("rb") as file:
+        return file.read(4) in MACH_O

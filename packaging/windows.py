@@ -1,0 +1,127 @@
+"""The installer for Windows: Inno Setup's script for a frozen folder, and what the .exe files say of themselves."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+from debian import COMMAND, NAME, PACKAGE, ROOT, version
+
+APP_ID = "{{7C1E2B54-5C1B-4B1F-9C57-3F7E7B0D2A61}"  # what an update is known by; never another one
+WINDOW = f"{NAME}.exe"
+ICON_SIZES = [(side, side) for side in (16, 24, 32, 48, 64, 128, 256)]
+SLICE_BYTES = 2_000_000_000  # a release's asset has less than 2 GiB
+COMPILER = Path(r"C:\Program Files (x86)\Inno Setup 6\ISCC.exe")
+
+SCRIPT = r'''
+[Setup]
+AppId={app_id}
+AppName={name}
+AppVersion={version}
+DefaultDirName={{autopf}}\{name}
+PrivilegesRequired=lowest
+DisableDirPage=no
+DisableProgramGroupPage=yes
+ArchitecturesAllowed=x64compatible
+ArchitecturesInstallIn64BitMode=x64compatible
+ChangesAssociations=yes
+CloseApplications=yes
+Compression=lzma2
+SolidCompression=yes
+DiskSpanning={spanning}
+DiskSliceSize={slice}
+LicenseFile={licence}
+SetupIconFile={icon}
+UninstallDisplayIcon={{app}}\{window}
+OutputDir={dist}
+OutputBaseFilename={output}
+
+[InstallDelete]
+Type: filesandordirs; Name: "{{app}}\_internal"
+
+[Files]
+Source: "{folder}\*"; DestDir: "{{app}}"; Flags: ignoreversion recursesubdirs createallsubdirs
+
+[Icons]
+Name: "{{autoprograms}}\{name}"; Filename: "{{app}}\{window}"
+
+[Registry]
+Root: HKA; Subkey: "Software\Classes\.sheep"; ValueType: string; ValueData: "SheepOp.Model"; Flags: uninsdeletevalue
+Root: HKA; Subkey: "Software\Classes\SheepOp.Model"; ValueType: string; ValueData: "{name} model"; Flags: uninsdeletekey
+Root: HKA; Subkey: "Software\Classes\SheepOp.Model\DefaultIcon"; ValueType: string; ValueData: "{{app}}\{window},0"
+Root: HKA; Subkey: "Software\Classes\SheepOp.Model\shell\open\command"; ValueType: string; ValueData: "cmd.exe /k """"{{app}}\{command}.exe"" take ""%1"""""
+
+
+[Run]
+Filename: "{{app}}\{window}"; Description: "Start {name}"; Flags: nowait postinstall skipifsilent
+'''
+
+VERSION_INFO = """\
+VSVersionInfo(
+  ffi=FixedFileInfo(filevers={numbers}, prodvers={numbers}, mask=0x3F, flags=0, OS=0x40004, fileType=1, subtype=0),
+  kids=[
+    StringFileInfo([StringTable("040904B0", [
+      StringStruct("FileDescription", "{name}"), StringStruct("FileVersion", "{version}"),
+      StringStruct("ProductName", "{name}"), StringStruct("ProductVersion", "{version}"),
+      StringStruct("LegalCopyright", "Apache License 2.0"),
+    ])]),
+    VarFileInfo([VarStruct("Translation", [1033, 1200])]),
+  ],
+)
+"""
+
+
+def pack_installer(folder: Path, dist: Path, variant: str = "") -> Path:
+    """Compile the installer of a frozen folder; gives its path. Only on Windows, with Inno Setup 6.
+
+    It installs for one user, without an administrator, wherever that user likes, and tells the size before. Its
+    uninstaller takes away what it has installed: workspaces and settings lie elsewhere and stay.
+    """
+    icon = write_icon(dist.with_name("build") / "app.ico")
+    script = dist.with_name("build") / "installer.iss"
+    script.write_text(installer_script(folder, dist, icon, variant), encoding="utf-8-sig")
+    compiler = shutil.which("iscc") or str(COMPILER)
+    subprocess.run([compiler, "/Qp", str(script)], check=True)
+    return dist / f"{output_name(variant)}.exe"
+
+
+def output_name(variant: str = "") -> str:
+    """The installer's name without its suffix."""
+    return "-".join([PACKAGE, version(), *([variant] if variant else []), "windows", "x86_64", "setup"])
+
+
+def installer_script(folder: Path, dist: Path, icon: Path, variant: str = "") -> str:
+    """What Inno Setup reads. A variant with CUDA's libraries is larger than an asset may be: it comes in slices."""
+    return SCRIPT.format(
+        app_id=APP_ID,
+        name=NAME,
+        version=version(),
+        spanning="yes" if variant else "no",
+        slice=SLICE_BYTES,
+        licence=ROOT / "LICENSE",
+        icon=icon,
+        window=WINDOW,
+        dist=dist,
+        output=output_name(variant),
+        folder=folder,
+        command=COMMAND,
+    )
+
+
+def version_info() -> str:
+    """What the properties of an .exe file show, as PyInstaller reads it."""
+    numbers = [int(part) for part in version().split(".") if part.isdecimal()]
+    return VERSION_INFO.format(numbers=tuple([*numbers, 0, 0, 0, 0][:4]), name=NAME, version=version())
+
+
+def write_icon(path: Path) -> Path:
+    """The program's picture in all sizes, in one file whose suffix says how: .ico or .icns. Gives the path."""
+    from debian import add_icons
+    from PIL import Image
+
+    theme = path.with_suffix(".icons")
+    shutil.rmtree(theme, ignore_errors=True)
+    add_icons(theme)
+    with Image.open(theme / "512x512" / "apps" / f"{PACKAGE}.png") as picture:
+        picture.save(path, **({"sizes": ICON_SIZES} if path.suffix == ".ico" else {}))
+    shutil.rmtree(theme)
+    return path

@@ -1,0 +1,171 @@
+"""What is packed for Windows and macOS, and with another torch, as far as it shows without them."""
+
+import importlib
+import plistlib
+import struct
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from PIL import Image
+
+ROOT = Path(__file__).parents[1]
+MACH_O = bytes.fromhex("cffaedfe")
+
+
+@pytest.fixture
+def scripts(monkeypatch):
+    """A script of `packaging` by its name."""
+    monkeypatch.syspath_prepend(str(ROOT / "packaging"))
+    return importlib.import_module
+
+
+def test_the_installer_needs_no_administrator_and_lets_the_place_be_chosen(scripts, tmp_path):
+    script = scripts("windows").installer_script(Path("C:/frozen"), tmp_path, tmp_path / "app.ico")
+    lines = script.splitlines()
+    assert {"PrivilegesRequired=lowest", "DisableDirPage=no", "DiskSpanning=no"} <= set(lines)
+    assert f"AppVersion={scripts('debian').version()}" in lines
+    assert r"DefaultDirName={autopf}\SheepOp Studio" in lines
+    assert "AppId={{7C1E2B54-5C1B-4B1F-9C57-3F7E7B0D2A61}" in lines
+
+
+def test_the_uninstaller_is_told_of_nothing_that_the_installer_did_not_bring(scripts, tmp_path):
+    script = scripts("windows").installer_script(Path("C:/frozen"), tmp_path, tmp_path / "app.ico")
+    assert "[UninstallDelete]" not in script
+    assert "userappdata" not in script
+
+
+def test_a_sheep_file_is_taken_in_by_the_command_that_does_so(scripts, tmp_path):
+    script = scripts("windows").installer_script(Path("C:/frozen"), tmp_path, tmp_path / "app.ico")
+    command = next(line for line in script.splitlines() if r"shell\open\command" in line)
+    value = command.partition('ValueData: "')[2][:-1].replace('""', '"')
+    assert value == r'cmd.exe /k ""{app}\sheepop.exe" take "%1""'
+
+
+def test_a_variant_with_cuda_comes_in_slices_below_the_limit_of_an_asset(scripts, tmp_path):
+    windows = scripts("windows")
+    lines = windows.installer_script(Path("C:/frozen"), tmp_path, tmp_path / "app.ico", "cu126").splitlines()
+    assert "DiskSpanning=yes" in lines
+    assert windows.SLICE_BYTES < scripts("package").MOST_ASSET
+    assert "-cu126-windows-" in windows.output_name("cu126")
+
+
+def test_the_icon_of_windows_has_all_sizes(qapp, scripts, tmp_path):
+    path = scripts("windows").write_icon(tmp_path / "app.ico")
+    with Image.open(path) as icon:
+        assert icon.info["sizes"] == set(scripts("windows").ICON_SIZES)
+    assert [*tmp_path.iterdir()] == [path]
+
+
+def test_the_icon_of_macos_has_the_largest_size(qapp, scripts, tmp_path):
+    path = scripts("windows").write_icon(tmp_path / "app.icns")
+    assert path.read_bytes()[:4] == b"icns"
+    assert struct.unpack(">I", path.read_bytes()[4:8])[0] == path.stat().st_size
+    with Image.open(path) as icon:
+        assert max(icon.size) >= 512
+
+
+def test_the_properties_of_an_exe_name_the_version_in_four_numbers(scripts):
+    text = scripts("windows").version_info()
+    compile(text, "version.txt", "eval")
+    assert "filevers=(0, 1, 0, 0)" in text
+
+
+def test_finder_knows_sheep_files(scripts):
+    plist = plistlib.loads(plistlib.dumps(scripts("macos").info_plist()))
+    (kind,) = plist["UTExportedTypeDeclarations"]
+    assert kind["UTTypeTagSpecification"]["public.filename-extension"] == ["sheep"]
+
+
+@pytest.fixture
+def bundle(tmp_path):
+    """An .app with a framework, a library in it, one beside it, and a text."""
+    app = tmp_path / "Studio.app"
+    for name in (
+        "MacOS/sheepop",
+        "Frameworks/QtCore.framework/Versions/A/QtCore",
+        "Frameworks/libtorch.dylib",
+    ):
+        path = app / "Contents" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(MACH_O + bytes(60))
+    (app / "Contents" / "Info.plist").write_text("<plist/>")
+    (app / "Contents" / "Frameworks" / "link.dylib").symlink_to("libtorch.dylib")
+    return app
+
+
+def test_everything_is_signed_once_and_what_lies_inside_first(scripts, bundle):
+    order = scripts("macos").signing_order(bundle)
+    assert order[-1] == bundle
+    assert len(order) == len(set(order)) == 5
+    for place, path in enumerate(order):
+        assert not any(later.is_relative_to(path) and later != path for later in order[place:])
+
+
+def test_the_app_alone_gets_rights_and_the_image_is_notarised_last(scripts, bundle):
+    commands = scripts("macos").commands(bundle, Path("s.dmg"), Path("e.plist"), "Developer ID", "profile")
+    assert [command[-1] for command in commands if "--entitlements" in command] == [bundle]
+    assert all("--timestamp" in command for command in commands if "--sign" in command)
+    assert [command[1] for command in commands[-2:]] == ["notarytool", "stapler"]
+
+
+def test_without_an_identity_nothing_is_sent_anywhere(scripts, bundle):
+    commands = scripts("macos").commands(bundle, Path("s.dmg"), Path("e.plist"), "-", "profile")
+    assert not any("--timestamp" in command or command[0] == "xcrun" for command in commands)
+
+
+@pytest.mark.parametrize(
+    ("place", "source"),
+    [("https://index.invalid/cu126", "--index-url"), ("/media/stick/wheels", "--find-links")],
+)
+def test_another_torch_comes_before_all_that_would_bring_the_usual_one(scripts, place, source):
+    first, second = scripts("package").installing("python", place)
+    assert first[-1].startswith("torch>=")
+    assert first[first.index(source) + 1] == place
+    assert ("--no-index" in first) == (source == "--find-links")
+    assert second[-1] == ".[dev,serve]"
+
+
+def test_without_a_place_for_it_a_variant_is_refused(scripts, monkeypatch, tmp_path):
+    monkeypatch.delenv("SHEEPOP_TORCH_INDEX", raising=False)
+    with pytest.raises(SystemExit, match="SHEEPOP_TORCH_INDEX"):
+        scripts("package").python_with("cu126", tmp_path)
+
+
+def test_a_variant_takes_the_place_of_the_package_without(scripts, tmp_path):
+    lines = scripts("debian").control(tmp_path, "amd64", ["libc6"], "cu126").splitlines()
+    assert "Package: sheepop-studio-cu126" in lines
+    assert {"Conflicts: sheepop-studio", "Replaces: sheepop-studio"} <= set(lines)
+
+
+@pytest.mark.parametrize(
+    ("system", "programs", "apps"),
+    [
+        ("win32", {"sheepop": True, "SheepOp Studio": False}, []),
+        ("darwin", {"sheepop": True}, ["SheepOp Studio.app"]),
+    ],
+)
+def test_the_recipe_makes_a_program_with_and_one_without_a_console_on_windows_and_an_app_on_macos(
+    qapp, scripts, monkeypatch, tmp_path, system, programs, apps
+):
+    hooks = importlib.import_module("PyInstaller.utils.hooks")
+    for name in ("collect_data_files", "collect_submodules", "copy_metadata"):
+        monkeypatch.setattr(hooks, name, lambda _: [])
+    monkeypatch.setattr(scripts("licences"), "licences", lambda *_: "")
+    recipe = compile((ROOT / "packaging/sheepop-studio.spec").read_text(encoding="utf-8"), "recipe", "exec")
+    made, bundled = {}, []
+    monkeypatch.setattr(sys, "platform", system)
+    exec(
+        recipe,
+        {
+            "SPECPATH": str(ROOT / "packaging"),
+            "workpath": str(tmp_path),
+            "Analysis": lambda *_, **__: SimpleNamespace(binaries=[], datas=[], pure=[], scripts=[]),
+            "PYZ": lambda *_: None,
+            "EXE": lambda *_, name, console, **__: made.update({name: console}),
+            "COLLECT": lambda *_, **__: None,
+            "BUNDLE": lambda _, name, **__: bundled.append(name),
+        },
+    )
+    assert (made, bundled) == (programs, apps)
