@@ -4,10 +4,8 @@ from collections.abc import Iterator
 
 from PySide6.QtCore import QObject, Signal, Slot
 
-from app.tabs.train.form.horizon_row import SHOWN_HERE
 from app.tabs.train.form.run_form import RunForm
 from app.tabs.train.form.start_from import Origin, StartFrom
-from core.config.presets import PRESETS
 from core.config.resuming import ends_alike, explain_changes, reasons_against, twice_as_long
 from core.config.run import RunConfig
 from core.config.setting import describe
@@ -16,7 +14,7 @@ from core.runs.base_model import fixed_settings
 from core.runs.catalog import RunSummary
 from core.wording import counted
 
-LENGTH = (*SHOWN_HERE, "early_stopping_patience")
+FINE_TUNE = {"horizon": "epochs", "max_epochs": 3.0}  # the length of Hugging Face's `TrainingArguments`
 OF_BASE = "This belongs to the base model: a fine-tune keeps it."
 OF_RUN = "This belongs to the run that is resumed."
 
@@ -94,12 +92,12 @@ class StartMode(QObject):
         self._waits = False
         self._run = None
         self._form.set_fixed(dict.fromkeys([*fixed_settings(), "preset"], OF_BASE))
-        self._form.show_run(run.model_copy(update={"training": self._with_own_length(run.training)}))
+        self._form.show_run(run.model_copy(update={"training": run.training.model_copy(update=FINE_TUNE)}))
         name, _, which = run.base_model.rpartition("@")
         place = f" at step {int(which):,}" if which.isdecimal() else f", kept as “{which}”"
         self._start_from.show_note(
             f"The weights start as those of {name}{place}. Learning rate {run.training.learning_rate:g}: "
-            "a tenth of what they were trained with."
+            f"a tenth of what they were trained with. {FINE_TUNE['max_epochs']:g} epochs: it knows the language already."
         )
         self.changed.emit()
 
@@ -145,15 +143,6 @@ class StartMode(QObject):
         if self._own is None:
             self._own = self._form.name(), self._form.value()
         return self._own
-
-    def _with_own_length(self, training: TrainingConfig) -> TrainingConfig:
-        """The base's training for as long as the user had chosen before; for as long as the base's where that was the preset's."""
-        assert self._own is not None
-        mine = self._own[1]
-        length = {name: getattr(mine.training, name) for name in LENGTH}
-        preset = PRESETS[mine.preset].run.training
-        changed = any(value != getattr(preset, name) for name, value in length.items())
-        return training.model_copy(update=length) if changed else training
 
     def _show_note(self) -> None:
         run = self._start_from.run

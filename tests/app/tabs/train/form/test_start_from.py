@@ -335,12 +335,14 @@ def test_a_chosen_run_stays_chosen_when_others_come(tab):
     assert tab.start_from.run.name == "second"
 
 
-def test_the_length_that_was_chosen_survives_the_switch_to_a_fine_tune(stopped):
+def test_a_fine_tune_has_a_length_of_its_own_and_the_form_keeps_the_one_before(stopped):
     box = stopped.form.horizon.lengths
     box.setCurrentIndex(box.findData("other"))
     box.activated.emit(box.currentIndex())
     editor(stopped, "training.horizon").setCurrentText("epochs")
-    editor(stopped, "training.max_epochs").show_value(3)
+    editor(stopped, "training.max_epochs").show_value(40)
     choose(stopped, Origin.FINE_TUNE)
     training = stopped.form.value().training
     assert (training.horizon, training.max_epochs) == ("epochs", 3)
+    choose(stopped, Origin.NEW)
+    assert stopped.form.value().training.max_epochs == 40
