@@ -1,7 +1,6 @@
 """Work that is held waits where it looks, goes on when it is released, and can always be ended."""
 
 import threading
-import time
 from types import SimpleNamespace
 
 import pytest
@@ -10,7 +9,6 @@ from core import control
 from core.control import StopRequested, StopToken
 
 LONG = 30.0  # seconds in which whatever waits for another thread has long been done
-MOMENT = 0.02
 
 
 def beside(act):
@@ -42,12 +40,13 @@ def test_work_that_nobody_holds_does_not_wait():
     assert not stop.held
 
 
-def test_held_work_waits_until_it_is_released():
+def test_held_work_waits_until_it_is_released(monkeypatch):
     stop = StopToken()
     stop.hold()
+    waits, wait = threading.Event(), stop._released.wait
+    monkeypatch.setattr(stop._released, "wait", lambda: (waits.set(), wait()))
     outcome = beside(stop.raise_if_asked)
-    time.sleep(MOMENT)
-    assert stop.held
+    assert waits.wait(LONG) and stop.held
     stop.release()
     assert outcome() == ["went on"]
     assert not stop.held
