@@ -42,6 +42,9 @@ def serve_command(
     origin: Annotated[
         list[str] | None, typer.Option(metavar="URL", help=f"{HELP['origins']} Repeat for more.")
     ] = None,
+    allow_host: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help=f"{HELP['hosts']} Repeat for more.")
+    ] = None,
     slots: Annotated[int | None, typer.Option(help=HELP["slots"])] = None,
     queue: Annotated[int | None, typer.Option(help=HELP["queue"])] = None,
     body_mib: Annotated[int | None, typer.Option(help=HELP["body_mib"])] = None,
@@ -56,6 +59,7 @@ def serve_command(
         "allow_network": allow_network,
         "token": given or made,
         "origins": tuple(origin or ()),
+        "hosts": tuple(allow_host or ()),
         "slots": slots,
         "queue": queue,
         "body_mib": body_mib,

@@ -12,6 +12,7 @@ from core.config.setting import Config, setting
 # 127.1, 0x7f000001 and the like, as addresses were written before IPv6; `inet_aton` alone reads on behind a space
 NUMBER = r"(?:0x[0-9a-f]+|[0-9]+)"
 IPV4 = re.compile(rf"{NUMBER}(?:\.{NUMBER}){{0,3}}")
+HOST = re.compile(r"[a-z0-9_]([a-z0-9_.-]*[a-z0-9_])?\.?", re.IGNORECASE)
 ORIGIN = re.compile(r"\*|null|[a-z][a-z0-9+.-]*://[^/\s]+/?", re.IGNORECASE)
 
 
@@ -46,6 +47,11 @@ class ServerConfig(Config):
         "Web pages",
         "Origins of web pages that may send requests, such as http://localhost:3000; *: all.",
     )
+    hosts: tuple[str, ...] = setting(
+        (),
+        "Names",
+        "Further names that clients may ask for this server by, such as host.docker.internal or that of a reverse proxy.",
+    )
     slots: int = setting(
         8,
         "Replies at once",
@@ -76,6 +82,15 @@ class ServerConfig(Config):
             raise PydanticCustomError("origin", "An origin is like http://localhost:3000, without a path")
         return origins
 
+    @field_validator("hosts")
+    @classmethod
+    def _refuse_what_no_client_sends(cls, hosts: tuple[str, ...]) -> tuple[str, ...]:
+        if not all(map(HOST.fullmatch, hosts)):
+            raise PydanticCustomError(
+                "host", "A name is like host.docker.internal, without scheme, port or path"
+            )
+        return hosts
+
     @property
     def address(self) -> str:
         """The address to listen on, in its canonical form."""
@@ -84,9 +99,7 @@ class ServerConfig(Config):
     @property
     def is_loopback(self) -> bool:
         """Whether only programs on this machine reach the address."""
-        if is_address(self.address):
-            return ipaddress.ip_address(self.address).is_loopback
-        return self.address == "localhost"
+        return is_loopback(self.address)
 
 
 def canonical_host(host: str) -> str:
@@ -113,3 +126,8 @@ def is_address(host: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a canonical host is this machine alone."""
+    return ipaddress.ip_address(host).is_loopback if is_address(host) else host == "localhost"

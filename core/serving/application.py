@@ -38,6 +38,7 @@ ROUTES = (
     "/health",
     "/metrics",
 )
+PREFIX = "/v1"  # clients are given the address with or without it
 
 TakenRequest = tuple[Work, HttpAnswer]
 
@@ -48,13 +49,19 @@ def application(served: ServedModel, config: ServerConfig, desk: Desk, metrics: 
     """What answers for a model."""
     api = Api(served, config, desk, metrics)
     routes = [
-        Route("/v1/models", api.models, methods=["GET"]),
-        Route("/v1/models/{name:path}", api.model, methods=["GET"]),
-        Route("/v1/completions", api.complete, methods=["POST"]),
-        Route("/v1/chat/completions", api.chat, methods=["POST"]),
-        Route("/v1/embeddings", api.embeddings, methods=["POST"]),
         Route("/health", api.health, methods=["GET"]),
         Route("/metrics", api.metrics, methods=["GET"]),
+        *(
+            Route(prefix + path, handler, methods=[method])
+            for prefix in (PREFIX, "")
+            for method, path, handler in (
+                ("GET", "/models", api.models),
+                ("GET", "/models/{name:path}", api.model),
+                ("POST", "/completions", api.complete),
+                ("POST", "/chat/completions", api.chat),
+                ("POST", "/embeddings", api.embeddings),
+            )
+        ),
     ]
     return Gate(Router(routes, redirect_slashes=False), Guard(config), desk, metrics)
 
@@ -216,6 +223,6 @@ def _client(scope: Scope) -> str:
 
 def _route(path: str) -> str:
     """The name that a path is counted under; there are only so many."""
-    if path.startswith("/v1/models/"):
+    if path.removeprefix(PREFIX).startswith("/models/"):
         return "/v1/models/{id}"
-    return path if path in ROUTES else "other"
+    return next((route for route in ROUTES if path in (route, route.removeprefix(PREFIX))), "other")

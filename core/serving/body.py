@@ -27,7 +27,7 @@ class BodyReader:
             ApiError: It is too large, too slow, or compressed.
             ClientDisconnect: The client left.
         """
-        if request.headers.get("content-encoding", "identity") != "identity":
+        if request.headers.get("content-encoding", "identity").strip().lower() != "identity":
             raise ApiError(415, "Compressed requests are not supported.", "unsupported_encoding")
         try:
             async with asyncio.timeout(BODY_SECONDS):

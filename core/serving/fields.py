@@ -6,7 +6,7 @@ Fields that change nothing here (`user`, `store`, `metadata` and others) are pas
 import re
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from core.config.sampling import LARGEST_SEED, SamplingConfig
 from core.config.setting import is_unicode
@@ -27,6 +27,15 @@ Prompts = Annotated[list[Items[int]], Field(fail_fast=True, max_length=1000)]
 Stop = str | Items[str] | None
 
 
+def _whole(value: Any) -> Any:
+    """4.0 is 4: JSON has one kind of number."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+Whole = Annotated[int, BeforeValidator(_whole)]
+Alternatives = Annotated[Whole, Field(ge=0, le=MOST_ALTERNATIVES)]
+
+
 class _Strict(BaseModel):
     model_config = ConfigDict(strict=True, extra="ignore", frozen=True, allow_inf_nan=False)
 
@@ -43,13 +52,13 @@ class Common(_Strict):
     model: str | None = None
     stream: bool | None = None
     stream_options: StreamOptions | None = None
-    n: Annotated[int, Field(ge=1, le=MOST_CHOICES)] | None = None
-    seed: int | None = None
+    n: Annotated[Whole, Field(ge=1, le=MOST_CHOICES)] | None = None
+    seed: Whole | None = None
     stop: Stop = None
-    max_tokens: int | None = None
+    max_tokens: Whole | None = None
     temperature: float | None = None
     top_p: float | None = None
-    top_k: int | None = None
+    top_k: Whole | None = None
     min_p: float | None = None
     repetition_penalty: float | None = None
     frequency_penalty: float | None = None
@@ -118,8 +127,8 @@ class CompletionFields(Common):
     prompt: str | Items[str] | Items[int] | Prompts | None = None
     suffix: str | None = None
     echo: bool | None = None
-    best_of: int | None = None
-    logprobs: Annotated[int, Field(ge=0, le=MOST_ALTERNATIVES)] | None = None
+    best_of: Whole | None = None
+    logprobs: Alternatives | None = None
 
     def refuse(self) -> None:
         """As for all, and what completions alone have."""
@@ -158,9 +167,9 @@ class ChatFields(Common):
     """A request for /v1/chat/completions."""
 
     messages: Annotated[list[MessageFields], Field(min_length=1, fail_fast=True)]
-    max_completion_tokens: int | None = None
+    max_completion_tokens: Whole | None = None
     logprobs: bool | None = None
-    top_logprobs: Annotated[int, Field(ge=0, le=MOST_ALTERNATIVES)] | None = None
+    top_logprobs: Alternatives | None = None
     tools: list[Any] | None = None
     tool_choice: Any = None
     functions: list[Any] | None = None

@@ -12,7 +12,7 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import Scope
 
-from core.config.server import ServerConfig, canonical_host, is_address
+from core.config.server import ServerConfig, canonical_host, is_address, is_loopback
 from core.serving.api_error import ApiError
 
 OPEN_PATHS = ("/health",)  # that need no token
@@ -26,7 +26,7 @@ class Guard:
     def __init__(self, config: ServerConfig) -> None:
         self._token = config.token.encode()
         self._origins = {origin.rstrip("/").lower() for origin in config.origins}
-        self._hosts = {"localhost", config.address}
+        self._hosts = {"localhost", config.address, *map(canonical_host, config.hosts)}
         if not config.is_loopback:
             name = canonical_host(socket.gethostname())
             self._hosts |= {name, f"{name}.local"}
@@ -38,11 +38,15 @@ class Guard:
             ApiError: 403.
         """
         headers = Headers(scope=scope)
-        self._check_host(headers.getlist("host"))
-        origin = headers.get("origin")
-        if origin is not None and not self.allows(origin, headers.get("host", "")):
-            message = f"Web pages of {origin[:100]!r} may not ask this server. Allow them with --origin."
-            raise ApiError(403, message, "origin_not_allowed")
+        hosts, origins = headers.getlist("host"), headers.getlist("origin")
+        if hosts or not _may_lack_host(scope):
+            self._check_host(hosts)
+        if len(origins) > 1:
+            raise ApiError(403, "A request has one Origin at most.", "origin_not_allowed")
+        for origin in origins:
+            if not self.allows(origin, headers.get("host", "")):
+                message = f"Web pages of {origin[:100]!r} may not ask this server. Allow them with --origin."
+                raise ApiError(403, message, "origin_not_allowed")
 
     def check_token(self, scope: Scope) -> Response | None:
         """Let a request pass (None), or answer it: a preflight of an allowed page.
@@ -66,16 +70,15 @@ class Guard:
         if len(hosts) == 1 and self._is_ours(hosts[0]):
             return
         shown = hosts[0][:100] if hosts else ""
-        message = f"This server is not known as {shown!r}. Ask for it by its address."
+        message = (
+            f"This server is not known as {shown!r}. Ask for it by its address, or allow the name that clients use "
+            "with --allow-host NAME (from Docker: --allow-host host.docker.internal)."
+        )
         raise ApiError(403, message, "host_not_allowed")
 
     def _is_ours(self, host: str) -> bool:
         """An address cannot be rebound, a name can."""
-        try:
-            name = urlsplit(f"//{host}").hostname or ""
-        except ValueError:
-            return False
-        name = canonical_host(name)
+        name = _host_name(host)
         return name in self._hosts or is_address(name)
 
     def _check_token(self, given: list[str]) -> None:
@@ -97,3 +100,17 @@ class Guard:
         if headers.get("access-control-request-private-network") == "true":
             allowed["access-control-allow-private-network"] = "true"
         return Response(status_code=204, headers=allowed)
+
+
+def _host_name(host: str) -> str:
+    """The canonical name in a Host header; empty where there is none."""
+    try:
+        return canonical_host(urlsplit(f"//{host}").hostname or "")
+    except ValueError:
+        return ""
+
+
+def _may_lack_host(scope: Scope) -> bool:
+    """HTTP/1.0, which no browser speaks, has no Host; programs on this machine may ask so."""
+    client = scope.get("client")
+    return bool(scope["http_version"] == "1.0" and client and is_loopback(client[0]))

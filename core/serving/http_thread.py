@@ -17,7 +17,8 @@ from core.serving.api_error import ApiError
 HEADER_SECONDS = 15  # for a request's head, from the connection or from its first byte on
 IDLE_SECONDS = 30  # that a connection is kept without a request
 ENDING_SECONDS = 3  # for what is still being sent when the server ends
-MOST_CONNECTIONS = 512
+MOST_CONNECTIONS, MOST_OF_ONE_ADDRESS = 512, 256
+BUSY_SECONDS = "1"  # after which a client that was refused may try again
 
 log = logging.getLogger(__name__)
 
@@ -26,12 +27,14 @@ class _Protocol(H11Protocol):
     """HTTP as uvicorn speaks it, with a limit for the head of a request, for the number of connections, and our errors."""
 
     _deadline: asyncio.TimerHandle | None = None
+    _waits_since = 0.0  # of the loop's clock
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
         super().connection_made(transport)
+        # or the end of an answer waits for the client to confirm its beginning, 40 ms
+        transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._begin_wait()
-        if len(self.connections) > MOST_CONNECTIONS:
-            transport.abort()
+        self._make_room()
 
     def data_received(self, data: bytes) -> None:
         self._begin_wait()
@@ -44,10 +47,38 @@ class _Protocol(H11Protocol):
 
     def send_400_response(self, msg: str) -> None:
         """What is no HTTP gets an error object too."""
-        body = bytes(ApiError(400, msg, "invalid_http").response().body)
-        headers = [(b"content-type", b"application/json"), (b"connection", b"close")]
+        self._refuse(ApiError(400, msg, "invalid_http"))
+
+    def _make_room(self) -> None:
+        """Where there are too many connections, give up the one that has longest had no request, or refuse this one."""
+        protocols = [one for one in self.connections if isinstance(one, _Protocol)]
+        others = [one for one in protocols if one is not self and not one.transport.is_closing()]
+        same = [one for one in others if self._address == one._address]
+        crowd = (
+            same if len(same) >= MOST_OF_ONE_ADDRESS else others if len(others) >= MOST_CONNECTIONS else []
+        )
+        idle = [one for one in crowd if not one._is_open()]
+        if idle:
+            min(idle, key=lambda one: one._waits_since).transport.close()
+        elif crowd:
+            message = "Too many connections. Try again in a moment."
+            self._refuse(
+                ApiError(503, message, "too_many_connections", headers={"retry-after": BUSY_SECONDS})
+            )
+
+    @property
+    def _address(self) -> str:
+        return self.client[0] if self.client else ""
+
+    def _refuse(self, error: ApiError) -> None:
+        response = error.response()
+        headers = [*response.raw_headers, (b"connection", b"close")]
         if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
-            parts = (h11.Response(status_code=400, headers=headers), h11.Data(data=body), h11.EndOfMessage())
+            parts = (
+                h11.Response(status_code=error.status, headers=headers),
+                h11.Data(data=bytes(response.body)),
+                h11.EndOfMessage(),
+            )
             self.transport.write(b"".join(self.conn.send(part) or b"" for part in parts))
         self.transport.close()
 
@@ -56,6 +87,7 @@ class _Protocol(H11Protocol):
 
     def _begin_wait(self) -> None:
         if self._deadline is None and not self._is_open():
+            self._waits_since = self.loop.time()
             self._deadline = self.loop.call_later(HEADER_SECONDS, self._give_up)
 
     def _end_wait(self) -> None:

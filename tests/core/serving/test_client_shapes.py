@@ -118,3 +118,21 @@ def test_curl_s_own_content_type_is_taken(app):
 
 def test_a_client_that_names_no_model_gets_the_one_that_there_is(app):
     assert app.ask_json(COMPLETIONS, {"prompt": "the"})[1]["model"] == "small"
+
+
+@pytest.mark.parametrize("path", ["/models", "/models/small", "/chat/completions", "/completions"])
+def test_an_address_without_its_version_is_answered(app, path):
+    body = {"/chat/completions": OPEN_WEBUI_TITLE, "/completions": {"prompt": "the"}}.get(path)
+    assert app.ask(path, body)[0] == 200
+
+
+def test_a_whole_number_may_have_a_point(app):
+    body = {"prompt": "the", "max_tokens": 4.0, "n": 2.0, "seed": 7.0, "top_k": 5.0, "logprobs": 2.0}
+    status, answer = app.ask_json(COMPLETIONS, body)
+    assert (status, answer["usage"]["completion_tokens"]) == (200, 8)
+    assert app.ask(COMPLETIONS, body | {"max_tokens": 4.5})[0] == 400
+
+
+@pytest.mark.parametrize("encoding", ["Identity", "IDENTITY", " identity "])
+def test_a_body_that_says_it_is_not_compressed_is_read(app, encoding):
+    assert app.ask(COMPLETIONS, {"prompt": "the"}, headers={"content-encoding": encoding})[0] == 200

@@ -1,6 +1,7 @@
 """Who may ask: Host, Origin and token."""
 
 import json
+import re
 
 import pytest
 
@@ -146,3 +147,20 @@ def test_an_origin_that_no_page_sends_is_refused(origin):
         checked(ServerConfig, {"origins": (origin,)})
     for usable in ("*", "null", "http://localhost:3000/", "app://obsidian.md"):
         assert checked(ServerConfig, {"origins": (usable,)}).origins == (usable,)
+
+
+def test_a_name_that_was_allowed_is_known_and_a_refusal_says_how(make_app):
+    assert (
+        "--allow-host host.docker.internal"
+        in make_app().ask_json("/health", headers={"host": "evil.com"})[1]["error"]["message"]
+    )
+    app = make_app(ServerConfig(hosts=("host.docker.internal", "Models.example.org.")))
+    for host in ("host.docker.internal:8000", "HOST.docker.internal.", "models.example.org"):
+        assert app.ask("/health", headers={"host": host})[0] == 200
+    assert app.ask("/health", headers={"host": "evil.com"})[0] == 403
+
+
+@pytest.mark.parametrize("host", ["", "http://x", "x:80", "x/y", "x y", ".x"])
+def test_a_name_that_no_client_sends_is_refused(host):
+    with pytest.raises(BadSettingError, match=re.escape("host.docker.internal")):
+        checked(ServerConfig, {"hosts": (host,)})

@@ -87,15 +87,6 @@ def test_a_websocket_is_answered_as_what_it_is_not(thread):
         assert connection.recv(4096).startswith(b"HTTP/1.1 200 ")
 
 
-def test_connections_beyond_the_most_are_closed_at_once(thread, monkeypatch):
-    monkeypatch.setattr(http_thread, "MOST_CONNECTIONS", 0)
-    with socket.create_connection(thread.address) as connection, pytest.raises(OSError):
-        connection.settimeout(60)
-        connection.sendall(b"GET /health HTTP/1.1\r\nhost: localhost\r\n\r\n")
-        assert not connection.recv(10)
-        raise ConnectionResetError
-
-
 def test_a_client_that_takes_nothing_of_its_stream_is_let_go(make_app, monkeypatch):
     monkeypatch.setattr(responses, "STALL_SECONDS", 0.3)
     app = make_app(inline=False)
@@ -121,3 +112,65 @@ def test_a_defect_is_an_error_object_and_is_logged_once(make_app, caplog, monkey
         status, answer = app.ask_json("/metrics")
     assert (status, answer["error"]["type"]) == (500, "server_error")
     assert [record.exc_info[0] for record in caplog.records] == [ZeroDivisionError]
+
+
+def answer_of(thread, sent):
+    with socket.create_connection(thread.address) as connection:
+        connection.sendall(sent)
+        return received(connection)
+
+
+def test_connections_without_a_request_lock_nobody_out(thread, monkeypatch):
+    monkeypatch.setattr(http_thread, "HEADER_SECONDS", 60)
+    monkeypatch.setattr(http_thread, "MOST_OF_ONE_ADDRESS", 8)
+    silent = [socket.create_connection(thread.address) for _ in range(24)]
+    try:
+        assert healthy(thread)
+        assert received(silent[0]) == b""  # it had waited longest
+    finally:
+        for connection in silent:
+            connection.close()
+
+
+def test_beyond_the_limit_of_requests_at_once_a_client_is_told_when_to_come_again(thread, monkeypatch):
+    monkeypatch.setattr(body, "BODY_SECONDS", 60)
+    monkeypatch.setattr(http_thread, "MOST_OF_ONE_ADDRESS", 2)
+    head = b"POST /v1/completions HTTP/1.1\r\nhost: localhost\r\ncontent-length: 50\r\nexpect: 100-continue\r\n\r\n"
+    busy = [socket.create_connection(thread.address) for _ in range(2)]
+    try:
+        for connection in busy:
+            connection.sendall(head)
+            assert connection.recv(4096).startswith(b"HTTP/1.1 100 ")
+        refused = answer_of(thread, b"").decode()
+        assert refused.startswith("HTTP/1.1 503 ")
+        assert "retry-after: 1" in refused.lower()
+        assert json.loads(refused.split("\r\n\r\n")[1])["error"]["code"] == "too_many_connections"
+    finally:
+        for connection in busy:
+            connection.close()
+
+
+def test_the_end_of_an_answer_does_not_wait_for_its_beginning_to_be_confirmed(thread, monkeypatch):
+    options = []
+    monkeypatch.setattr(
+        http_thread._Protocol,
+        "_make_room",
+        lambda self: options.append(
+            self.transport.get_extra_info("socket").getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+        ),
+    )
+    assert healthy(thread)
+    assert options == [1]
+
+
+def test_http_1_0_without_a_host_is_answered_on_this_machine(thread):
+    assert answer_of(thread, b"GET /health HTTP/1.0\r\n\r\n").startswith(b"HTTP/1.1 200 ")
+    assert answer_of(thread, b"GET /health HTTP/1.0\r\nhost: evil.com\r\n\r\n").startswith(b"HTTP/1.1 403 ")
+
+
+def test_a_request_with_two_origins_is_refused(thread):
+    two = b"GET /health HTTP/1.1\r\nhost: x\r\norigin: http://x\r\norigin: http://evil.com\r\nconnection: close\r\n\r\n"
+    answer = answer_of(
+        thread, two.replace(b"host: x", b"host: localhost").replace(b"http://x", b"http://localhost")
+    )
+    assert b"one Origin at most" in answer
