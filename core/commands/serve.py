@@ -9,7 +9,7 @@ import typer
 from core.commands.arguments import named
 from core.commands.place import perform
 from core.config.sampling import SamplingConfig
-from core.config.server import ServerConfig
+from core.config.server import ContextMode, ServerConfig
 from core.config.setting import describe
 from core.config.toml import checked
 from core.control import StopToken
@@ -45,6 +45,7 @@ def serve_command(
     allow_host: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help=f"{HELP['hosts']} Repeat for more.")
     ] = None,
+    context_mode: Annotated[ContextMode | None, typer.Option("--context", help=HELP["context"])] = None,
     slots: Annotated[int | None, typer.Option(help=HELP["slots"])] = None,
     queue: Annotated[int | None, typer.Option(help=HELP["queue"])] = None,
     body_mib: Annotated[int | None, typer.Option(help=HELP["body_mib"])] = None,
@@ -60,6 +61,7 @@ def serve_command(
         "token": given or made,
         "origins": tuple(origin or ()),
         "hosts": tuple(allow_host or ()),
+        "context": context_mode,
         "slots": slots,
         "queue": queue,
         "body_mib": body_mib,

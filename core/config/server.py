@@ -3,6 +3,7 @@
 import ipaddress
 import re
 import socket
+from typing import Literal
 
 from pydantic import field_validator
 from pydantic_core import PydanticCustomError
@@ -12,6 +13,8 @@ from core.config.setting import Config, setting
 # 127.1, 0x7f000001 and the like, as addresses were written before IPv6; `inet_aton` alone reads on behind a space
 NUMBER = r"(?:0x[0-9a-f]+|[0-9]+)"
 IPV4 = re.compile(rf"{NUMBER}(?:\.{NUMBER}){{0,3}}")
+ContextMode = Literal["auto", "strict", "shift"]
+
 HOST = re.compile(r"[a-z0-9_]([a-z0-9_.-]*[a-z0-9_])?\.?", re.IGNORECASE)
 ORIGIN = re.compile(r"\*|null|[a-z][a-z0-9+.-]*://[^/\s]+/?", re.IGNORECASE)
 
@@ -51,6 +54,12 @@ class ServerConfig(Config):
         (),
         "Names",
         "Further names that clients may ask for this server by, such as host.docker.internal or that of a reverse proxy.",
+    )
+    context: ContextMode = setting(
+        "auto",
+        "Too long prompts",
+        "What happens to a prompt longer than the context. strict: refused; shift: its oldest tokens are dropped; "
+        "auto: a text to continue is refused, a conversation loses its oldest turns.",
     )
     slots: int = setting(
         8,

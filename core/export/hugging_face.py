@@ -56,7 +56,7 @@ def parts(material: Material) -> Sequence[FilePart]:
     records = {
         "config.json": _config(config, material.tokenizer.vocab_size),
         "generation_config.json": generation,
-        "tokenizer_config.json": _tokenizer_config(config, chats),
+        "tokenizer_config.json": tokenizer_config(config, chats),
     }
     return (
         *(FilePart(name, partial(_write_json, record)) for name, record in records.items()),
@@ -204,7 +204,8 @@ def _config(config: ModelConfig, vocab_size: int) -> dict[str, Any]:
     )
 
 
-def _tokenizer_config(config: ModelConfig, chats: bool) -> dict[str, Any]:
+def tokenizer_config(config: ModelConfig, chats: bool) -> dict[str, Any]:
+    """The content of `tokenizer_config.json`, with a chat template where the model learned from conversations."""
     record = {
         "tokenizer_class": "PreTrainedTokenizerFast",
         "model_max_length": config.context_length,

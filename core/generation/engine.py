@@ -62,7 +62,7 @@ class Engine:
 
     def __init__(self, model: Transformer, n_slots: int) -> None:
         """Take a model in evaluation mode, which nobody else changes meanwhile."""
-        self._model, self._step = model, DecodingStep(model)
+        self.model, self._step = model, DecodingStep(model)
         self._context_length = model.config.context_length
         self._alone = scales_by_call(model)
         self.n_slots = min(n_slots, rows_in_memory(model, self._context_length))
@@ -184,7 +184,7 @@ class Engine:
         if self._written > 1 and not self._alone:
             try:
                 with raising_memory_errors():
-                    ids = torch.tensor(last, device=self._model.device)  # (B, 1)
+                    ids = torch.tensor(last, device=self.model.device)  # (B, 1)
                     return self._step.of_slots(ids, self._cache).float()  # (B, V)
             except OutOfMemoryError:
                 raise
@@ -199,8 +199,8 @@ class Engine:
         if end == len(row.ids):
             return self._score(place, row.ids[start:])
         self._cache.reserve(0, end)
-        ids = torch.tensor([row.ids[start:end]], device=self._model.device)  # (1, T)
-        self._model.hidden(ids, self._cache.sequence(place))
+        ids = torch.tensor([row.ids[start:end]], device=self.model.device)  # (1, T)
+        self.model.hidden(ids, self._cache.sequence(place))
         self._cache.lengths[place] = end
         return None
 

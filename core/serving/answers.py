@@ -9,8 +9,10 @@ from typing import Any, ClassVar
 
 from core.events.base import Event
 from core.events.replies import ReplyEnded, TokenWritten
+from core.serving.prompt_scores import PromptScored, TokenScore
 from core.serving.served_model import ServedModel
 from core.serving.work import Work
+from core.tokenizers.streaming import StreamingDecoder
 from core.tokenizers.tokenizer import Tokenizer
 
 IMPOSSIBLE = -9999.0  # the logarithm of a probability of 0
@@ -111,6 +113,7 @@ class HttpAnswer(ABC):
             "prompt_tokens": prompt,
             "completion_tokens": self._tokens,
             "total_tokens": prompt + self._tokens,
+            "prompt_tokens_details": {"read_tokens": self._work.read_tokens},
         }
 
     def _whole_logprobs(self, at: int) -> Object | None:
@@ -143,8 +146,25 @@ class CompletionAnswer(HttpAnswer):
     id_prefix = "cmpl"
     whole_name = chunk_name = "text_completion"
 
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._scored: dict[int, Object] = {}  # of the prompts that were measured
+
+    def take(self, event: Event) -> Iterator[Object]:
+        """The tokens of a prompt come before those of its reply."""
+        if not isinstance(event, PromptScored):
+            yield from super().take(event)
+            return
+        at = event.sample - 1
+        scored = self._scores_of_prompt(event.tokens)
+        if self._work.streamed:
+            yield self._chunk([self._piece(at, self._texts[at][0], scored)])
+        else:
+            self._scored[at] = scored
+
     def _first_piece(self, at: int, prefix: str) -> Object | None:
-        return self._piece(at, prefix, None) if prefix else None
+        is_scored = self._work.choices[at].scored is not None
+        return self._piece(at, prefix, None) if prefix and not is_scored else None
 
     def _piece(self, at: int, text: str, logprobs: Object | None) -> Object:
         return {"index": at, "text": text, "logprobs": logprobs, "finish_reason": None}
@@ -155,9 +175,28 @@ class CompletionAnswer(HttpAnswer):
     def _whole_choice(self, at: int, text: str, reason: str) -> Object:
         return {"index": at, "text": text, "logprobs": self._whole_logprobs(at), "finish_reason": reason}
 
+    def _whole_logprobs(self, at: int) -> Object | None:
+        found = super()._whole_logprobs(at)
+        scored = self._scored.get(at)
+        return {name: scored[name] + found[name] for name in scored} if scored and found else found
+
+    def _scores_of_prompt(self, tokens: Sequence[TokenScore]) -> Object:
+        """What the model gives each token of a prompt; nothing for the first, which follows nothing."""
+        readable, decoder = self._served.tokenizer.readable, StreamingDecoder(self._served.tokenizer)
+        found, offset = _no_logprobs(), 0
+        for token in tokens:
+            name = readable(token.token_id)
+            top = {readable(token_id): logprob for token_id, logprob in token.likeliest}
+            found["tokens"].append(name)
+            found["token_logprobs"].append(token.logprob)
+            found["top_logprobs"].append(None if token.logprob is None else {name: token.logprob} | top)
+            found["text_offset"].append(offset)
+            offset += len(decoder.push(token.token_id))
+        return found
+
     def _logprobs(self, written: Sequence[TokenWritten], offset: int) -> Object:
         readable = self._served.tokenizer.readable
-        found: Object = {"tokens": [], "token_logprobs": [], "top_logprobs": [], "text_offset": []}
+        found = _no_logprobs()
         for event in written:
             considered = {readable(event.token_id): _logarithm(event.probability)}
             for one in event.details.alternatives if event.details else ():
@@ -213,6 +252,10 @@ def _token(tokenizer: Tokenizer, token_id: int, probability: float) -> Object:
         "logprob": _logarithm(probability),
         "bytes": list(tokenizer.token_bytes(token_id)),
     }
+
+
+def _no_logprobs() -> Object:
+    return {"tokens": [], "token_logprobs": [], "top_logprobs": [], "text_offset": []}
 
 
 def _logarithm(probability: float) -> float:

@@ -4,7 +4,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import MutableHeaders
@@ -20,7 +20,7 @@ from core.serving.answers import ChatAnswer, CompletionAnswer, HttpAnswer
 from core.serving.api_error import ApiError, LostError, defect, http_error, new_request_id
 from core.serving.body import MIB, BodyReader, parsed_object
 from core.serving.desk import Desk
-from core.serving.fields import ChatFields, CompletionFields, read_fields
+from core.serving.fields import ChatFields, CompletionFields, DetokenizeFields, TokenizeFields, read_fields
 from core.serving.guard import Guard
 from core.serving.metrics import CONTENT_TYPE, Metrics
 from core.serving.responses import AnswerResponse
@@ -35,11 +35,15 @@ ROUTES = (
     "/v1/completions",
     "/v1/chat/completions",
     "/v1/embeddings",
+    "/tokenize",
+    "/detokenize",
+    "/tokenizer_info",
     "/health",
     "/metrics",
 )
 PREFIX = "/v1"  # clients are given the address with or without it
 
+Result = TypeVar("Result")
 TakenRequest = tuple[Work, HttpAnswer]
 
 log = logging.getLogger(__name__)
@@ -51,6 +55,9 @@ def application(served: ServedModel, config: ServerConfig, desk: Desk, metrics: 
     routes = [
         Route("/health", api.health, methods=["GET"]),
         Route("/metrics", api.metrics, methods=["GET"]),
+        Route("/tokenize", api.tokenize, methods=["POST"]),
+        Route("/detokenize", api.detokenize, methods=["POST"]),
+        Route("/tokenizer_info", api.tokenizer_info, methods=["GET"]),
         *(
             Route(prefix + path, handler, methods=[method])
             for prefix in (PREFIX, "")
@@ -92,19 +99,44 @@ class Api:
         """Answer the last message of a conversation."""
         return await self._taken_on(request, self._chat)
 
+    async def tokenize(self, request: Request) -> Response:
+        """A text in tokens."""
+        return _json(await self._read(request, self._tokenized))
+
+    async def detokenize(self, request: Request) -> Response:
+        """The text of tokens."""
+        return _json(await self._read(request, self._detokenized))
+
+    async def tokenizer_info(self, request: Request) -> Response:
+        """What a client that has no tokenizer of its own needs to know."""
+        del request
+        return _json(self._served.tokenizer_info())
+
     async def _taken_on(
         self, request: Request, read: Callable[[bytes, str, float], TakenRequest]
     ) -> Response:
-        """Read a request and take it on. A large one is read in a thread, one at a time, so that others are answered."""
-        received = time.perf_counter()
-        arguments = (await self._bodies.read(request), _client(request.scope), received)
-        if len(arguments[0]) <= SMALL_BODY:
-            work, answer = read(*arguments)
-        else:
-            async with self._large:
-                work, answer = await run_in_threadpool(read, *arguments)
+        client, received = _client(request.scope), time.perf_counter()
+        work, answer = await self._read(request, lambda body: read(body, client, received))
         self._desk.submit(work)
         return AnswerResponse(work, answer, self._desk)
+
+    async def _read(self, request: Request, read: Callable[[bytes], Result]) -> Result:
+        """Read a request. A large one is read in a thread, one at a time, so that others are answered."""
+        body = await self._bodies.read(request)
+        if len(body) <= SMALL_BODY:
+            return read(body)
+        async with self._large:
+            return await run_in_threadpool(read, body)
+
+    def _tokenized(self, body: bytes) -> dict[str, Any]:
+        fields = read_fields(TokenizeFields, parsed_object(body))
+        self._served.check_name(fields.model)
+        return self._served.tokenized(fields)
+
+    def _detokenized(self, body: bytes) -> dict[str, Any]:
+        fields = read_fields(DetokenizeFields, parsed_object(body))
+        self._served.check_name(fields.model)
+        return self._served.detokenized(fields)
 
     def _completion(self, body: bytes, client: str, received: float) -> TakenRequest:
         fields = read_fields(CompletionFields, parsed_object(body))

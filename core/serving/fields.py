@@ -4,6 +4,7 @@ Fields that change nothing here (`user`, `store`, `metadata` and others) are pas
 """
 
 import re
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
@@ -20,7 +21,7 @@ LEAST_TOP_P = 1e-6  # 0 means the likeliest token alone
 
 _TYPE = re.compile(r"^str$|\[")  # the name of one of several types that a field can have
 
-Fields = TypeVar("Fields", bound="Common")
+Fields = TypeVar("Fields", bound="RequestFields")
 Item = TypeVar("Item")
 Items = Annotated[list[Item], Field(fail_fast=True)]  # or a million wrong items would be a million errors
 Prompts = Annotated[list[Items[int]], Field(fail_fast=True, max_length=1000)]
@@ -40,16 +41,28 @@ class _Strict(BaseModel):
     model_config = ConfigDict(strict=True, extra="ignore", frozen=True, allow_inf_nan=False)
 
 
+class RequestFields(_Strict):
+    """What a request can ask for."""
+
+    model: str | None = None
+
+    def refuse(self) -> None:
+        """Say what of it there is not here.
+
+        Raises:
+            ApiError: 400.
+        """
+
+
 class StreamOptions(_Strict):
     """What a stream brings along."""
 
     include_usage: bool | None = None
 
 
-class Common(_Strict):
+class Common(RequestFields):
     """What both kinds of requests have. None stands for the run's own setting."""
 
-    model: str | None = None
     stream: bool | None = None
     stream_options: StreamOptions | None = None
     n: Annotated[Whole, Field(ge=1, le=MOST_CHOICES)] | None = None
@@ -76,11 +89,7 @@ class Common(_Strict):
         return bool(self.stream and self.stream_options and self.stream_options.include_usage)
 
     def refuse(self) -> None:
-        """Say what of it there is not here.
-
-        Raises:
-            ApiError: 400, unsupported.
-        """
+        """As for all requests."""
         for name in ("frequency_penalty", "presence_penalty"):
             if getattr(self, name):
                 raise unsupported(name, f"There is no {name} here. Leave it at 0, or use repetition_penalty.")
@@ -137,8 +146,21 @@ class CompletionFields(Common):
             raise unsupported("suffix", "There is no suffix here: a model only continues a text.")
         if self.best_of not in (None, 1, self.n):
             raise unsupported("best_of", "There is no best_of here. Ask for n replies instead.")
-        if self.echo and self.logprobs is not None:
-            raise unsupported("echo", "echo does not go with logprobs here: those of a prompt are not kept.")
+
+    @property
+    def length(self) -> int | None:
+        """That of the run where nothing is written."""
+        return self.max_tokens if self.writes else None
+
+    @property
+    def writes(self) -> bool:
+        """Whether the prompt is gone on with; with echo it can be all that is asked for."""
+        return not (self.echo and self.max_tokens == 0)
+
+    @property
+    def scored(self) -> int | None:
+        """Of how many likeliest tokens the prompt is to be told, where its tokens are to be measured."""
+        return self.logprobs if self.echo else None
 
 
 class TextPart(_Strict):
@@ -157,6 +179,29 @@ class MessageFields(_Strict):
     function_call: Any = None
 
 
+Messages = Annotated[list[MessageFields], Field(min_length=1, fail_fast=True)]
+
+
+class TokenizeFields(RequestFields):
+    """A request for /tokenize, as vLLM has it: a text, or a conversation up to where the assistant speaks."""
+
+    prompt: str | None = None
+    messages: Messages | None = None
+    add_special_tokens: bool | None = None  # there are none to add
+    return_token_strs: bool | None = None
+
+    def refuse(self) -> None:
+        """One of both is given."""
+        if (self.prompt is None) == (self.messages is None):
+            raise invalid("prompt", "Give a prompt or messages, one of both.")
+
+
+class DetokenizeFields(RequestFields):
+    """A request for /detokenize."""
+
+    tokens: Items[Whole]
+
+
 class ResponseFormat(_Strict):
     """The form that a reply is to have."""
 
@@ -166,7 +211,7 @@ class ResponseFormat(_Strict):
 class ChatFields(Common):
     """A request for /v1/chat/completions."""
 
-    messages: Annotated[list[MessageFields], Field(min_length=1, fail_fast=True)]
+    messages: Messages
     max_completion_tokens: Whole | None = None
     logprobs: bool | None = None
     top_logprobs: Alternatives | None = None
@@ -223,7 +268,7 @@ def _first_error(cause: ValidationError, names: dict[str, str]) -> ApiError:
     return invalid(param, f"{param!r} cannot be used: {error['msg']}.")
 
 
-def message_text(message: MessageFields, at: int) -> str:
+def _message_text(message: MessageFields, at: int) -> str:
     """What a message says.
 
     Raises:
@@ -249,7 +294,7 @@ Role = Literal["system", "user", "assistant"]
 ROLES: dict[str, Role] = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant"}
 
 
-def message_role(message: MessageFields, at: int) -> Role:
+def _message_role(message: MessageFields, at: int) -> Role:
     """Who says a message.
 
     Raises:
@@ -259,6 +304,18 @@ def message_role(message: MessageFields, at: int) -> Role:
         text = f"There is no role {message.role[:50]!r} here, only system, developer, user and assistant."
         raise unsupported(f"messages.{at}.role", text)
     return ROLES[message.role]
+
+
+def turns(messages: Sequence[MessageFields]) -> list[tuple[Role, str]]:
+    """Who says what in a conversation.
+
+    Raises:
+        ApiError: 400, it cannot be read.
+    """
+    return [
+        (_message_role(message, at), checked_text(_message_text(message, at), f"messages.{at}.content"))
+        for at, message in enumerate(messages)
+    ]
 
 
 def checked_text(text: str, param: str) -> str:

@@ -15,6 +15,7 @@ from core.events.replies import ContextMoved
 from core.events.serving import RequestEnded, RequestProgress, RequestStarted
 from core.generation.decoding import Decoding
 from core.generation.engine import Engine, RowFailed, RowOutcome
+from core.serving.prompt_scores import PromptScored, score_prompt
 from core.serving.work import Choice, Work, WorkFailed, WorkStarted
 
 IDLE_SECONDS = 0.1  # how long a stop can go unseen where there is nothing to do
@@ -132,14 +133,26 @@ class Scheduler:
             one, choice = self._waiting.popleft()
             try:
                 with raising_memory_errors():
-                    self._slots[self._engine.admit(choice.row)] = one, choice
+                    self._begin(one, choice)
             except OutOfMemoryError:
                 raise
             except Exception as error:  # a defect: the outermost frame of a request, as below
                 yield self._fail_by_defect(one, error)
                 continue
-            if choice.number == 0:
-                one.outbox.append(WorkStarted())
+            if not choice.writes:
+                one.outbox += choice.writer.end(UNSTOPPED)
+                yield from self._end_choice(one, choice)
+            if choice.scored is not None:
+                return  # or those who are written would wait for all prompts that are to be measured
+
+    def _begin(self, one: _Open, choice: Choice) -> None:
+        if choice.scored is not None:
+            scores = score_prompt(self._engine.model, choice.row.ids, choice.scored)
+            one.outbox.append(PromptScored(choice.number + 1, scores))
+        if choice.writes:
+            self._slots[self._engine.admit(choice.row)] = one, choice
+        if choice.number == 0:
+            one.outbox.append(WorkStarted())
 
     def _pass_on(self, slot: int, step: RowOutcome) -> Iterator[Event]:
         """What one step of a reply means for its request."""
@@ -156,10 +169,12 @@ class Scheduler:
             return
         del self._slots[slot]
         self._engine.release(slot)
+        yield from self._end_choice(one, choice)
+
+    def _end_choice(self, one: _Open, choice: Choice) -> Iterator[Event]:
         one.left -= 1
         if not one.left:
-            reason = REASONS.get(choice.writer.reason, "length")
-            yield self._close(one, reason)
+            yield self._close(one, REASONS.get(choice.writer.reason, "length"))
 
     def _write(self, one: _Open, choice: Choice, step: Decoding) -> bool:
         """Add what one step has for the client, and the end of a reply that is whole; whether it is."""

@@ -5,7 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from core.config.sampling import SamplingConfig
+from core.config.server import ContextMode
 from core.events.replies import ContextMoved
+from core.export.hugging_face import tokenizer_config
 from core.generation.dialogue import completion_prompt, dialogue_prompt, system_ids
 from core.generation.row import Row
 from core.generation.writing import Writer
@@ -15,9 +17,10 @@ from core.serving.fields import (
     MOST_CHOICES,
     ChatFields,
     CompletionFields,
+    DetokenizeFields,
+    TokenizeFields,
     checked_text,
-    message_role,
-    message_text,
+    turns,
 )
 from core.serving.work import Choice, Work
 from core.tokenizers.tokenizer import Tokenizer
@@ -41,6 +44,12 @@ class ServedModel:
     sampling: SamplingConfig
     model: Transformer
     tokenizer: Tokenizer
+    context: ContextMode = "auto"
+
+    @property
+    def context_length(self) -> int:
+        """The most tokens in view."""
+        return self.model.config.context_length
 
     @property
     def fingerprint(self) -> str:
@@ -56,7 +65,7 @@ class ServedModel:
             "owned_by": "sheepop-studio",
             "step": self.step,
             "parameters": self.parameters,
-            "context_length": self.model.config.context_length,
+            "context_length": self.context_length,
             "has_conversations": self.has_conversations,
         }
 
@@ -78,11 +87,16 @@ class ServedModel:
         """
         given = _prompts(fields)
         _refuse_many(len(given) * (fields.n or 1))
-        prompts = [self._prompt_ids(prompt) for prompt in given]
+        ends = self.sampling.end_prompt and fields.scored is None
+        prompts = [self._prompt_ids(prompt, ends) for prompt in given]
+        if self.context != "shift" or fields.scored is not None:
+            self._refuse_longer(prompts, "prompt", room=fields.writes and self.context == "strict")
         warnings = self._unknown([prompt for prompt in given if isinstance(prompt, str)])
         beginning = _beginning(self.prompt_texts(fields)[0])
         work = Work("completions", client, received, bool(fields.stream), warnings, beginning)
         self._fill(work, fields, prompts, (), fields.logprobs)
+        for choice in work.choices:
+            choice.scored, choice.writes = fields.scored, fields.writes
         return work
 
     def chat_work(self, fields: ChatFields, client: str, received: float) -> Work:
@@ -91,12 +105,11 @@ class ServedModel:
         Raises:
             ApiError: 400.
         """
-        messages = [
-            (message_role(message, at), checked_text(message_text(message, at), f"messages.{at}.content"))
-            for at, message in enumerate(fields.messages)
-        ]
+        messages = turns(fields.messages)
         begun = messages.pop()[1] if messages[-1][0] == "assistant" else ""
         prompt = dialogue_prompt(self.tokenizer, messages) + self.tokenizer.encode(begun)
+        if self.context == "strict":
+            self._refuse_longer([prompt], "messages", room=True)
         warnings = [] if self.has_conversations else [NO_CONVERSATIONS]
         warnings += self._unknown([text for _, text in messages])
         beginning = _beginning(messages[-1][1] if messages else begun)
@@ -104,6 +117,33 @@ class ServedModel:
         n_likeliest = (fields.top_logprobs or 0) if fields.logprobs else None
         self._fill(work, fields, [prompt], system_ids(self.tokenizer, messages), n_likeliest)
         return work
+
+    def tokenized(self, fields: TokenizeFields) -> dict[str, Any]:
+        """A text or a conversation in tokens; the names of special tokens in a text stand for these.
+
+        Raises:
+            ApiError: 400.
+        """
+        if fields.messages is not None:
+            ids = dialogue_prompt(self.tokenizer, turns(fields.messages))
+        else:
+            ids = self.tokenizer.encode_marked(checked_text(fields.prompt or "", "prompt"))
+        found = {"count": len(ids), "max_model_len": self.context_length, "tokens": ids}
+        return found | (
+            {"token_strs": list(map(self.tokenizer.readable, ids))} if fields.return_token_strs else {}
+        )
+
+    def detokenized(self, fields: DetokenizeFields) -> dict[str, Any]:
+        """The text of tokens.
+
+        Raises:
+            ApiError: 400, one of them is none of this model's.
+        """
+        return {"prompt": self.tokenizer.decode(self.checked_ids(fields.tokens, "tokens"))}
+
+    def tokenizer_info(self) -> dict[str, Any]:
+        """What vLLM tells of a tokenizer, in the names of `tokenizer_config.json`."""
+        return tokenizer_config(self.model.config, self.has_conversations)
 
     def prompt_texts(self, fields: CompletionFields) -> list[str]:
         """The prompt of each reply as text."""
@@ -124,7 +164,8 @@ class ServedModel:
         work.prompt_tokens = sum(map(len, prompts))
         for prompt in prompts:
             for number in range(n):
-                self._add_choice(work, prompt, sampling.with_next_seed(number), system, n_likeliest)
+                row = self._add_choice(work, prompt, sampling.with_next_seed(number), system, n_likeliest)
+                work.read_tokens += 0 if number else len(row.ids)
 
     def _add_choice(
         self,
@@ -133,30 +174,55 @@ class ServedModel:
         config: SamplingConfig,
         system: Sequence[int],
         n_likeliest: int | None,
-    ) -> None:
+    ) -> Row:
         """One more reply. What its prompt has too much is left out here, so that nothing large waits in the queue."""
         number = len(work.choices)
+        if self.context == "strict":  # or the reply would push the prompt out
+            left = max(1, self.context_length - len(prompt))
+            config = config.model_copy(update={"max_new_tokens": min(config.max_new_tokens, left)})
         writer = Writer(
             self.tokenizer, prompt, config, sample=number + 1, system=system, n_likeliest=n_likeliest
         )
         row = Row(prompt, config, writer.policy)
-        moved = row.make_room(self.model.config.context_length)
+        moved = row.make_room(self.context_length)
         row.read = []
         writer.prompt = ()
         warning = moved and _dropped(moved)
         if warning and warning not in work.warnings:
             work.warnings.append(warning)
         work.choices.append(Choice(number, row, writer))
+        return row
 
-    def _prompt_ids(self, prompt: str | list[int]) -> list[int]:
+    def _prompt_ids(self, prompt: str | list[int], ends: bool) -> list[int]:
         if isinstance(prompt, str):
-            text = checked_text(prompt, "prompt")
-            return completion_prompt(self.tokenizer, text, self.sampling.end_prompt)
-        if not all(0 <= token < self.tokenizer.vocab_size for token in prompt):
+            return completion_prompt(self.tokenizer, checked_text(prompt, "prompt"), ends)
+        return self.checked_ids(prompt, "prompt") or completion_prompt(self.tokenizer, "", end_prompt=False)
+
+    def checked_ids(self, ids: list[int], param: str) -> list[int]:
+        """Tokens that a client sent.
+
+        Raises:
+            ApiError: 400, one of them is none of this model's.
+        """
+        if not all(0 <= token < self.tokenizer.vocab_size for token in ids):
             raise invalid(
-                "prompt", f"A token of the prompt is not one of this model's {self.tokenizer.vocab_size:,}."
+                param, f"A token of {param!r} is not one of this model's {self.tokenizer.vocab_size:,}."
             )
-        return prompt or completion_prompt(self.tokenizer, "", end_prompt=False)
+        return ids
+
+    def _refuse_longer(self, prompts: Sequence[Sequence[int]], param: str, *, room: bool) -> None:
+        """See that prompts fit into the context, with room for a token of the reply where that is needed.
+
+        Raises:
+            ApiError: 400.
+        """
+        longest = max(map(len, prompts))
+        if longest > self.context_length - room:
+            message = (
+                f"This model's context is {counted(self.context_length, 'token')}, and the prompt has {longest:,}. "
+                "Shorten it. A server that was started with --context shift drops the oldest tokens instead."
+            )
+            raise ApiError(400, message, "context_length_exceeded", param)
 
     def _unknown(self, texts: Sequence[str]) -> list[str]:
         found = list(dict.fromkeys(sign for text in texts for sign in self.tokenizer.unknown(text)))

@@ -33,6 +33,10 @@ class Choice:
     number: int
     row: Row
     writer: Writer
+    scored: int | None = (
+        None  # of how many likeliest tokens its prompt is to be told; None: it is not measured
+    )
+    writes: bool = True  # False where the prompt alone is asked for
 
 
 @dataclass(slots=True, eq=False)
@@ -47,6 +51,7 @@ class Work:
     prompt: str = ""  # how it begins, for whoever follows the server
     choices: list[Choice] = field(default_factory=list)
     prompt_tokens: int = 0
+    read_tokens: int = 0  # of the prompts, once those that are too long for the context are shortened
     max_new_tokens: int = 0
     id: int = 0  # given by the thread that decodes
     client_left: bool = False  # set by the thread that talks to clients

@@ -50,7 +50,7 @@ def _answer(model: OpenModel, config: ServerConfig, listener: "socket", stop: St
     from core.serving.metrics import Metrics
     from core.serving.scheduler import Inbox, Scheduler
 
-    started, url, served = time.perf_counter(), base_url(listener), _served(model)
+    started, url, served = time.perf_counter(), base_url(listener), _served(model, config)
     engine = Engine(served.model, config.slots)
     inbox: Inbox = SimpleQueue()
     metrics = Metrics(engine.n_slots)
@@ -89,7 +89,7 @@ def require_packages() -> None:
         raise ServerPackagesMissingError(cause.name or "starlette") from cause
 
 
-def _served(model: OpenModel) -> "ServedModel":
+def _served(model: OpenModel, config: ServerConfig) -> "ServedModel":
     from core.serving.served_model import ServedModel
 
     loaded = model.loaded
@@ -103,6 +103,7 @@ def _served(model: OpenModel) -> "ServedModel":
         sampling=model.sampling,
         model=loaded.model,
         tokenizer=loaded.tokenizer,
+        context=config.context,
     )
 
 

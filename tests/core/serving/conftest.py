@@ -123,6 +123,7 @@ class App:
             SamplingConfig(**{"max_new_tokens": 4} | sampling),
             model,
             tokenizer,
+            config.context,
         )
         self.inbox = InlineInbox()
         self.inbox.scheduler, self.inbox.seen = None, []

@@ -204,7 +204,7 @@ def test_progress_is_reported_a_few_times_a_second(make_app, monkeypatch):
 
 
 def test_a_long_prompt_waits_in_the_queue_no_longer_than_the_context(make_app):
-    app = make_app(inline=False)
+    app = make_app(ServerConfig(context="shift"), inline=False)
     waiting = work(app, n=2)
     long = app.served.completion_work(CompletionFields(prompt="the cat " * 10_000, n=2), "", 0.0)
     chat = app.served.chat_work(

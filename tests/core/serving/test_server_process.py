@@ -4,13 +4,15 @@ import http.client
 import json
 import random
 import shutil
+import subprocess
+import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 
 import psutil
 import pytest
 
-from tests.core.serving.conftest import start_server
+from tests.core.serving.conftest import MAIN, start_server
 
 ENDLESS = {"prompt": "the cat", "max_tokens": 1_000_000, "temperature": 0}  # it never comes to <eos>
 SHORT = {"prompt": "the cat", "max_tokens": 8, "seed": 5}
@@ -193,3 +195,22 @@ def _one_of_many(server, number, expected):
     connection.close()
     text = "".join(json.loads(part[6:])["choices"][0]["text"] for part in parts[:-2])
     return "right" if parts[-2:] == ["data: [DONE]", ""] and text == expected[seed] else f"wrong: {text}"
+
+
+def test_the_scores_of_a_prompt_add_up_to_what_score_reports(server, trained_template, tmp_path):
+    text = "the cat"
+    path = tmp_path / "text.txt"
+    path.write_text(text)
+    arguments = ["score", "first", "--text", path, "--json", "--workspace", trained_template]
+    scored = subprocess.run(
+        [sys.executable, MAIN, *map(str, arguments)], check=False, capture_output=True, text=True
+    )
+    assert scored.returncode == 0, scored.stderr
+    (score,) = (json.loads(line) for line in scored.stdout.splitlines() if '"text_scored"' in line)
+    ids = post(server, {"prompt": "<eos>" + text}, "/tokenize")[1]["tokens"]
+    asked = {"prompt": ids, "echo": True, "logprobs": 1, "max_tokens": 0}
+    (choice,) = post(server, asked)[1]["choices"]
+    assert score["tokens"] == len(ids) - 1
+    assert -sum(choice["logprobs"]["token_logprobs"][1:]) / score["tokens"] == pytest.approx(
+        score["loss"], abs=1e-5
+    )
