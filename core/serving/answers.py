@@ -1,5 +1,6 @@
 """What was decoded for a request, in the shapes of OpenAI's interface: whole, or in the chunks of a stream."""
 
+import json
 import math
 import time
 import uuid
@@ -9,6 +10,7 @@ from typing import Any, ClassVar
 
 from core.events.base import Event
 from core.events.replies import ReplyEnded, TokenWritten
+from core.serving.api_error import ApiError
 from core.serving.prompt_scores import PromptScored, TokenScore
 from core.serving.served_model import ServedModel
 from core.serving.work import Work
@@ -23,12 +25,17 @@ Object = dict[str, Any]
 class HttpAnswer(ABC):
     """The replies to one request, as far as they have come."""
 
-    id_prefix: ClassVar[str]
-    whole_name: ClassVar[str]
-    chunk_name: ClassVar[str]
+    media_type: ClassVar[str] = "text/event-stream; charset=utf-8"  # of a stream
+    end: ClassVar[bytes] = b"data: [DONE]\n\n"
 
     def __init__(
-        self, work: Work, served: ServedModel, *, logprobs: bool, usage: bool, prefixes: Sequence[str] = ()
+        self,
+        work: Work,
+        served: ServedModel,
+        *,
+        logprobs: bool = False,
+        usage: bool = False,
+        prefixes: Sequence[str] = (),
     ) -> None:
         """Begin with nothing decoded.
 
@@ -44,7 +51,7 @@ class HttpAnswer(ABC):
         self._reasons = [""] * count
         self._lengths = [len(text) for (text,) in self._texts]
         self._tokens, self._open = 0, count
-        self._id, self._created = f"{self.id_prefix}-{uuid.uuid4().hex}", int(time.time())
+        self._created = int(time.time())
 
     @property
     def ended(self) -> bool:
@@ -62,7 +69,7 @@ class HttpAnswer(ABC):
                 logprobs = self._logprobs([event], offset) if self._with_logprobs else None
                 if self._work.streamed:
                     if text or logprobs:
-                        yield self._chunk([self._piece(at, text, logprobs)])
+                        yield self._chunk(at, text, logprobs)
                 elif self._with_logprobs:
                     self._written[at].append(event)
             case ReplyEnded(sample=sample):
@@ -71,26 +78,78 @@ class HttpAnswer(ABC):
                 self._open -= 1
                 self._reasons[at] = "length" if event.reason == "length" else "stop"
                 if self._work.streamed:
-                    yield self._chunk([self._last_piece(at, self._reasons[at])])
+                    yield from self._end_chunks(at)
+
+    def encoded(self, chunk: Object) -> bytes:
+        """A chunk as it stands in a stream."""
+        return as_event(chunk)
+
+    def encoded_error(self, error: ApiError) -> bytes:
+        """What ends a stream early, as it stands there."""
+        return self.encoded(error.as_object())
+
+    def _text(self, at: int) -> str:
+        return "".join(self._texts[at])
+
+    @abstractmethod
+    def first_chunks(self) -> Iterator[Object]:
+        """What a stream begins with."""
+
+    @abstractmethod
+    def last_chunks(self) -> Iterator[Object]:
+        """What a stream ends with, after all replies."""
+
+    @abstractmethod
+    def whole(self) -> Object:
+        """The response without a stream."""
+
+    @abstractmethod
+    def _chunk(self, at: int, text: str, logprobs: Object | None) -> Object:
+        """More of a reply."""
+
+    def _end_chunks(self, at: int) -> Iterator[Object]:
+        """What a stream has at the end of a reply."""
+        del at
+        yield from ()
+
+    def _logprobs(self, written: Sequence[TokenWritten], offset: int) -> Object:
+        """What the model considered where it wrote some tokens; `offset` is where their text begins."""
+        raise NotImplementedError(written, offset)
+
+
+class ChoicesAnswer(HttpAnswer):
+    """Several replies side by side, as the older two of OpenAI's interfaces have them."""
+
+    id_prefix: ClassVar[str]
+    whole_name: ClassVar[str]
+    chunk_name: ClassVar[str]
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._id = f"{self.id_prefix}-{uuid.uuid4().hex}"
 
     def first_chunks(self) -> Iterator[Object]:
         """What a stream begins with."""
         for at, (prefix,) in enumerate(self._texts):
             first = self._first_piece(at, prefix)
             if first:
-                yield self._chunk([first])
+                yield self._with_head([first])
 
     def last_chunks(self) -> Iterator[Object]:
         """What a stream ends with, after all replies."""
         if self._with_usage:
-            yield self._chunk([]) | {"usage": self._usage()}
+            yield self._with_head([]) | {"usage": self._usage()}
 
     def whole(self) -> Object:
         """The response without a stream."""
-        choices = [
-            self._whole_choice(at, "".join(texts), self._reasons[at]) for at, texts in enumerate(self._texts)
-        ]
+        choices = [self._whole_choice(at, self._text(at), reason) for at, reason in enumerate(self._reasons)]
         return self._head(self.whole_name) | {"choices": choices, "usage": self._usage()}
+
+    def _chunk(self, at: int, text: str, logprobs: Object | None) -> Object:
+        return self._with_head([self._piece(at, text, logprobs)])
+
+    def _end_chunks(self, at: int) -> Iterator[Object]:
+        yield self._with_head([self._last_piece(at, self._reasons[at])])
 
     def _head(self, name: str) -> Object:
         head = {
@@ -102,7 +161,7 @@ class HttpAnswer(ABC):
         }
         return head | ({"warnings": self._work.warnings} if self._work.warnings else {})
 
-    def _chunk(self, choices: list[Object]) -> Object:
+    def _with_head(self, choices: list[Object]) -> Object:
         return (
             self._head(self.chunk_name) | {"choices": choices} | ({"usage": None} if self._with_usage else {})
         )
@@ -118,10 +177,6 @@ class HttpAnswer(ABC):
 
     def _whole_logprobs(self, at: int) -> Object | None:
         return self._logprobs(self._written[at], len(self._texts[at][0])) if self._with_logprobs else None
-
-    @abstractmethod
-    def _logprobs(self, written: Sequence[TokenWritten], offset: int) -> Object:
-        """What the model considered where it wrote some tokens; `offset` is where their text begins."""
 
     @abstractmethod
     def _first_piece(self, at: int, prefix: str) -> Object | None:
@@ -140,7 +195,7 @@ class HttpAnswer(ABC):
         """A whole reply."""
 
 
-class CompletionAnswer(HttpAnswer):
+class CompletionAnswer(ChoicesAnswer):
     """As /v1/completions answers."""
 
     id_prefix = "cmpl"
@@ -158,7 +213,7 @@ class CompletionAnswer(HttpAnswer):
         at = event.sample - 1
         scored = self._scores_of_prompt(event.tokens)
         if self._work.streamed:
-            yield self._chunk([self._piece(at, self._texts[at][0], scored)])
+            yield self._chunk(at, self._texts[at][0], scored)
         else:
             self._scored[at] = scored
 
@@ -209,7 +264,7 @@ class CompletionAnswer(HttpAnswer):
         return found
 
 
-class ChatAnswer(HttpAnswer):
+class ChatAnswer(ChoicesAnswer):
     """As /v1/chat/completions answers."""
 
     id_prefix = "chatcmpl"
@@ -244,6 +299,16 @@ class ChatAnswer(HttpAnswer):
         likeliest = event.details.alternatives if event.details else ()
         top = [_token(tokenizer, one.token_id, one.probability) for one in likeliest]
         return _token(tokenizer, event.token_id, event.probability) | {"top_logprobs": top}
+
+
+def as_event(content: Object) -> bytes:
+    """An object as one server-sent event."""
+    return b"data: " + as_json(content) + b"\n\n"
+
+
+def as_json(content: Object) -> bytes:
+    """An object in one line."""
+    return json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def _token(tokenizer: Tokenizer, token_id: int, probability: float) -> Object:

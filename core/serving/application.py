@@ -16,13 +16,22 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from core.config.server import ServerConfig
 from core.events.serving import RequestRefused
+from core.serving import ollama
 from core.serving.answers import ChatAnswer, CompletionAnswer, HttpAnswer
 from core.serving.api_error import ApiError, LostError, defect, http_error, new_request_id
 from core.serving.body import MIB, BodyReader, parsed_object
 from core.serving.desk import Desk
-from core.serving.fields import ChatFields, CompletionFields, DetokenizeFields, TokenizeFields, read_fields
+from core.serving.fields import (
+    ChatFields,
+    CompletionFields,
+    DetokenizeFields,
+    RequestFields,
+    TokenizeFields,
+    read_fields,
+)
 from core.serving.guard import Guard
 from core.serving.metrics import CONTENT_TYPE, Metrics
+from core.serving.response_object import ResponseAnswer, ResponseFields
 from core.serving.responses import AnswerResponse
 from core.serving.served_model import ServedModel
 from core.serving.work import Work
@@ -35,6 +44,12 @@ ROUTES = (
     "/v1/completions",
     "/v1/chat/completions",
     "/v1/embeddings",
+    "/v1/responses",
+    "/api/version",
+    "/api/tags",
+    "/api/show",
+    "/api/chat",
+    "/api/generate",
     "/tokenize",
     "/detokenize",
     "/tokenizer_info",
@@ -58,6 +73,11 @@ def application(served: ServedModel, config: ServerConfig, desk: Desk, metrics: 
         Route("/tokenize", api.tokenize, methods=["POST"]),
         Route("/detokenize", api.detokenize, methods=["POST"]),
         Route("/tokenizer_info", api.tokenizer_info, methods=["GET"]),
+        Route("/api/version", api.ollama_version, methods=["GET"]),
+        Route("/api/tags", api.ollama_models, methods=["GET"]),
+        Route("/api/show", api.ollama_model, methods=["POST"]),
+        Route("/api/chat", api.ollama_chat, methods=["POST"]),
+        Route("/api/generate", api.ollama_generate, methods=["POST"]),
         *(
             Route(prefix + path, handler, methods=[method])
             for prefix in (PREFIX, "")
@@ -66,6 +86,7 @@ def application(served: ServedModel, config: ServerConfig, desk: Desk, metrics: 
                 ("GET", "/models/{name:path}", api.model),
                 ("POST", "/completions", api.complete),
                 ("POST", "/chat/completions", api.chat),
+                ("POST", "/responses", api.respond),
                 ("POST", "/embeddings", api.embeddings),
             )
         ),
@@ -98,6 +119,32 @@ class Api:
     async def chat(self, request: Request) -> Response:
         """Answer the last message of a conversation."""
         return await self._taken_on(request, self._chat)
+
+    async def respond(self, request: Request) -> Response:
+        """Answer in OpenAI's newest form."""
+        return await self._taken_on(request, self._response)
+
+    async def ollama_version(self, request: Request) -> Response:
+        """Which of Ollama's interfaces is spoken."""
+        del request
+        return _json({"version": ollama.VERSION})
+
+    async def ollama_models(self, request: Request) -> Response:
+        """The list of models, as Ollama has it."""
+        del request
+        return _json({"models": [ollama.model_entry(self._served)]})
+
+    async def ollama_model(self, request: Request) -> Response:
+        """What the model is, as Ollama tells it."""
+        return _json(await self._read(request, self._shown))
+
+    async def ollama_chat(self, request: Request) -> Response:
+        """Answer the last message of a conversation, line by line."""
+        return await self._taken_on(request, self._ollama_chat)
+
+    async def ollama_generate(self, request: Request) -> Response:
+        """Answer or continue a text, line by line."""
+        return await self._taken_on(request, self._ollama_generate)
 
     async def tokenize(self, request: Request) -> Response:
         """A text in tokens."""
@@ -154,6 +201,32 @@ class Api:
         work = self._served.chat_work(fields, client, received)
         return work, ChatAnswer(work, self._served, logprobs=bool(fields.logprobs), usage=fields.wants_usage)
 
+    def _response(self, body: bytes, client: str, received: float) -> TakenRequest:
+        fields = read_fields(ResponseFields, parsed_object(body))
+        self._served.check_name(fields.model)
+        work = self._served.chat_work(fields.as_chat(), client, received)
+        return work, ResponseAnswer(work, self._served, fields=fields)
+
+    def _ollama_chat(self, body: bytes, client: str, received: float) -> TakenRequest:
+        fields = read_fields(ollama.OllamaChat, parsed_object(body))
+        self._served.check_name(fields.model)
+        work = self._served.chat_work(fields.as_chat(), client, received)
+        return work, ollama.OllamaAnswer(work, self._served, chats=True)
+
+    def _ollama_generate(self, body: bytes, client: str, received: float) -> TakenRequest:
+        fields = read_fields(ollama.OllamaGenerate, parsed_object(body))
+        self._served.check_name(fields.model)
+        if self._served.has_conversations and not fields.raw:
+            work = self._served.chat_work(fields.as_chat(), client, received)
+        else:
+            work = self._served.completion_work(fields.as_completion(), client, received)
+        return work, ollama.OllamaAnswer(work, self._served, chats=False)
+
+    def _shown(self, body: bytes) -> dict[str, Any]:
+        fields = read_fields(RequestFields, parsed_object(body))
+        self._served.check_name(fields.model)
+        return ollama.shown_model(self._served)
+
     async def embeddings(self, request: Request) -> Response:
         """Say that there are none."""
         del request
@@ -185,7 +258,7 @@ class Gate:
         try:
             failure = await self._answer(scope, receive, sender)
             if failure is not None and not sender.status:
-                await failure.response()(scope, receive, sender)
+                await _error_response(scope, failure)(scope, receive, sender)
                 self._note(scope, failure)
         except (ClientDisconnect, OSError):
             sender.status = CLIENT_LEFT
@@ -247,6 +320,14 @@ class _Sender:
 
 def _json(content: dict[str, Any]) -> JSONResponse:
     return JSONResponse(content, headers={"x-request-id": new_request_id()})
+
+
+def _error_response(scope: Scope, failure: ApiError) -> JSONResponse:
+    response = failure.response()
+    if scope["path"].startswith("/api/"):
+        response.body = response.render(ollama.as_ollama_error(failure))
+        response.headers["content-length"] = str(len(response.body))
+    return response
 
 
 def _client(scope: Scope) -> str:

@@ -77,6 +77,7 @@ class Common(RequestFields):
     frequency_penalty: float | None = None
     presence_penalty: float | None = None
     logit_bias: dict[str, Any] | None = None
+    truncation: Literal["auto", "disabled"] | None = None  # disabled: as where the server is strict
 
     @property
     def length(self) -> int | None:
@@ -284,7 +285,7 @@ def _message_text(message: MessageFields, at: int) -> str:
 
 
 def _part_text(part: TextPart, param: str) -> str:
-    if part.type not in ("text", "input_text") or part.text is None:
+    if part.type not in ("text", "input_text", "output_text") or part.text is None:
         message = f"The model reads text alone, and a part of this message is {part.type[:50]!r}."
         raise ApiError(400, message, "unsupported_content", param)
     return part.text

@@ -1,7 +1,6 @@
 """How an answer goes to its client: whole, or as server-sent events; a client that leaves ends the work for it."""
 
 import asyncio
-import json
 import logging
 from collections.abc import Coroutine
 from contextlib import suppress
@@ -19,12 +18,9 @@ from core.serving.work import Work
 
 STALL_SECONDS = 60.0  # for a client that takes nothing of its stream
 STREAM_HEADERS = {
-    "content-type": "text/event-stream; charset=utf-8",
     "cache-control": "no-store",
     "x-accel-buffering": "no",  # a proxy in between is to pass each token on
 }
-END = b"data: [DONE]\n\n"
-
 log = logging.getLogger(__name__)
 
 
@@ -61,32 +57,29 @@ class AnswerResponse(Response):
     async def _stream(self, send: Send) -> None:
         events = decoded(self._work)
         first = await anext(events, None)
-        headers = Headers(STREAM_HEADERS | self._request_id).raw
+        content_type = {"content-type": self._answer.media_type}
+        headers = Headers(content_type | STREAM_HEADERS | self._request_id).raw
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         try:
             for chunk in self._answer.first_chunks():
-                await _send_part(send, as_event(chunk))
+                await _send_part(send, self._answer.encoded(chunk))
             for chunk in self._answer.take(first) if first else ():
-                await _send_part(send, as_event(chunk))
+                await _send_part(send, self._answer.encoded(chunk))
             async for event in events:
                 for chunk in self._answer.take(event):
-                    await _send_part(send, as_event(chunk))
+                    await _send_part(send, self._answer.encoded(chunk))
             for chunk in self._answer.last_chunks():
-                await _send_part(send, as_event(chunk))
+                await _send_part(send, self._answer.encoded(chunk))
         except ApiError as error:
-            await _send_part(send, as_event(error.as_object()))
+            await _send_part(send, self._answer.encoded_error(error))
         except (ClientDisconnect, OSError):
             raise
         except Exception:  # a defect: the stream has begun, so that this is the last frame that can say so
             log.exception("a stream failed")
-            await _send_part(send, as_event(defect().as_object()))
-        await _send_part(send, END)
+            await _send_part(send, self._answer.encoded_error(defect()))
+        if self._answer.end:
+            await _send_part(send, self._answer.end)
         await send({"type": "http.response.body", "body": b""})
-
-
-def as_event(content: dict[str, Any]) -> bytes:
-    """An object as one server-sent event."""
-    return f"data: {json.dumps(content, ensure_ascii=False, separators=(',', ':'))}\n\n".encode()
 
 
 async def _send_part(send: Send, body: bytes) -> None:

@@ -16,6 +16,7 @@ from core.serving.api_error import ApiError, invalid
 from core.serving.fields import (
     MOST_CHOICES,
     ChatFields,
+    Common,
     CompletionFields,
     DetokenizeFields,
     TokenizeFields,
@@ -75,9 +76,13 @@ class ServedModel:
         Raises:
             ApiError: 404, another model.
         """
-        if name not in (None, self.name):
+        if name not in (None, self.name, f"{self.name}:latest"):  # as Ollama's clients write it
             message = f"There is no model {str(name)[:100]!r} here, only {self.name!r}."
             raise ApiError(404, message, "model_not_found", "model")
+
+    def is_strict(self, fields: Common) -> bool:
+        """Whether a prompt that does not fit is refused, rather than shortened."""
+        return self.context == "strict" or fields.truncation == "disabled"
 
     def completion_work(self, fields: CompletionFields, client: str, received: float) -> Work:
         """What a request for completions asks for.
@@ -89,8 +94,8 @@ class ServedModel:
         _refuse_many(len(given) * (fields.n or 1))
         ends = self.sampling.end_prompt and fields.scored is None
         prompts = [self._prompt_ids(prompt, ends) for prompt in given]
-        if self.context != "shift" or fields.scored is not None:
-            self._refuse_longer(prompts, "prompt", room=fields.writes and self.context == "strict")
+        if self.context != "shift" or self.is_strict(fields) or fields.scored is not None:
+            self._refuse_longer(prompts, "prompt", room=fields.writes and self.is_strict(fields))
         warnings = self._unknown([prompt for prompt in given if isinstance(prompt, str)])
         beginning = _beginning(self.prompt_texts(fields)[0])
         work = Work("completions", client, received, bool(fields.stream), warnings, beginning)
@@ -108,7 +113,7 @@ class ServedModel:
         messages = turns(fields.messages)
         begun = messages.pop()[1] if messages[-1][0] == "assistant" else ""
         prompt = dialogue_prompt(self.tokenizer, messages) + self.tokenizer.encode(begun)
-        if self.context == "strict":
+        if self.is_strict(fields):
             self._refuse_longer([prompt], "messages", room=True)
         warnings = [] if self.has_conversations else [NO_CONVERSATIONS]
         warnings += self._unknown([text for _, text in messages])
@@ -160,11 +165,16 @@ class ServedModel:
     ) -> None:
         """Put the choices into a request: `n` for each prompt, their seeds one after the other."""
         sampling, n = fields.sampling(self.sampling), fields.n or 1
+        strict = self.is_strict(fields)
         work.max_new_tokens = sampling.max_new_tokens
         work.prompt_tokens = sum(map(len, prompts))
         for prompt in prompts:
             for number in range(n):
-                row = self._add_choice(work, prompt, sampling.with_next_seed(number), system, n_likeliest)
+                config = sampling.with_next_seed(number)
+                if strict:  # or the reply would push its prompt out
+                    left = max(1, self.context_length - len(prompt))
+                    config = config.model_copy(update={"max_new_tokens": min(config.max_new_tokens, left)})
+                row = self._add_choice(work, prompt, config, system, n_likeliest)
                 work.read_tokens += 0 if number else len(row.ids)
 
     def _add_choice(
@@ -177,9 +187,6 @@ class ServedModel:
     ) -> Row:
         """One more reply. What its prompt has too much is left out here, so that nothing large waits in the queue."""
         number = len(work.choices)
-        if self.context == "strict":  # or the reply would push the prompt out
-            left = max(1, self.context_length - len(prompt))
-            config = config.model_copy(update={"max_new_tokens": min(config.max_new_tokens, left)})
         writer = Writer(
             self.tokenizer, prompt, config, sample=number + 1, system=system, n_likeliest=n_likeliest
         )

@@ -221,3 +221,79 @@ def test_an_unknown_model_has_openai_s_code(client):
     with pytest.raises(openai.NotFoundError) as raised:
         client.chat.completions.create(model="gpt-4o", messages=HELLO)
     assert (raised.value.code, raised.value.param) == ("model_not_found", "model")
+
+
+def respond(client, **options):
+    asked = {"input": "the cat", "max_output_tokens": 12, "temperature": 0}
+    return client.responses.create(model="first", **asked | options)
+
+
+def test_a_response_is_what_chat_answers(client):
+    response = respond(client)
+    expected = chat(client, temperature=0, max_tokens=12)
+    assert response.output_text == expected.choices[0].message.content
+    assert response.usage.input_tokens == expected.usage.prompt_tokens
+    assert response.usage.output_tokens == expected.usage.completion_tokens
+    assert response.status == ("incomplete" if expected.choices[0].finish_reason == "length" else "completed")
+
+
+def test_the_events_of_a_response_come_in_order_and_add_up_to_it(client):
+    events = list(respond(client, stream=True))
+    assert [event.sequence_number for event in events] == list(range(len(events)))
+    kinds = [event.type for event in events if event.type != "response.output_text.delta"]
+    assert kinds[:4] == [
+        "response.created",
+        "response.in_progress",
+        "response.output_item.added",
+        "response.content_part.added",
+    ]
+    assert kinds[4:7] == [
+        "response.output_text.done",
+        "response.content_part.done",
+        "response.output_item.done",
+    ]
+    text = "".join(event.delta for event in events if event.type == "response.output_text.delta")
+    assert text == events[-1].response.output_text == respond(client).output_text
+
+
+def test_a_response_reads_instructions_and_a_conversation(client):
+    given = [
+        {"role": "user", "content": [{"type": "input_text", "text": "the cat"}]},
+        {"role": "assistant", "content": [{"type": "output_text", "text": "sleeps"}]},
+        {"type": "message", "role": "user", "content": "the"},
+    ]
+    response = respond(client, input=given, instructions="be brief")
+    messages = [{"role": "system", "content": "be brief"}, *HELLO]
+    messages += [{"role": "assistant", "content": "sleeps"}, {"role": "user", "content": "the"}]
+    assert response.output_text == chat(client, messages, temperature=0).choices[0].message.content
+
+
+@pytest.mark.parametrize(
+    ("asked", "param"),
+    [
+        ({"previous_response_id": "resp_1"}, "previous_response_id"),
+        ({"background": True}, "background"),
+        ({"tools": [{"type": "web_search"}]}, "tools"),
+        ({"text": {"format": {"type": "json_schema", "name": "a", "schema": {}}}}, "response_format"),
+        (
+            {"input": [{"type": "function_call_output", "call_id": "a", "output": "b", "role": "user"}]},
+            "input.0.type",
+        ),
+        ({"include": ["message.output_text.logprobs"]}, "include"),
+        (
+            {"input": [{"role": "user", "content": [{"type": "input_image", "image_url": "x"}]}]},
+            "messages.0.content",
+        ),
+    ],
+)
+def test_a_response_that_cannot_be_had_names_the_field(client, asked, param):
+    with pytest.raises(openai.BadRequestError) as raised:
+        respond(client, **asked)
+    assert raised.value.param == param
+
+
+def test_a_response_that_may_not_be_cut_says_so(client):
+    with pytest.raises(openai.BadRequestError) as raised:
+        respond(client, input="the cat " * 200, truncation="disabled")
+    assert raised.value.code == "context_length_exceeded"
+    assert respond(client, input="the cat " * 200).status in ("completed", "incomplete")

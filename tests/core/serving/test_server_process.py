@@ -93,6 +93,7 @@ def test_sigterm_gives_running_streams_an_ending(trained):
 
 @pytest.mark.slow
 def test_a_client_that_leaves_frees_its_place_at_once(narrow):
+    wait_until(lambda: _count(narrow, "request_started") == _count(narrow, "request_ended"))
     before = len(narrow.events())
     for _ in range(3):
         connection, response = begin_stream(narrow, ENDLESS)
@@ -107,6 +108,10 @@ def test_a_client_that_leaves_frees_its_place_at_once(narrow):
     wait_until(lambda: len(_reasons(narrow, before)) == 8)
     reasons = _reasons(narrow, before)
     assert reasons == ["client left", "length"] * 4
+
+
+def _count(server, name):
+    return sum(event["event"] == name for event in server.events())
 
 
 def _reasons(server, start):

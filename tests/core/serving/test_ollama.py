@@ -1,0 +1,81 @@
+"""What Ollama's clients send, as its documentation and its package for Python have it."""
+
+import json
+
+import pytest
+
+from core.config.server import ServerConfig
+
+CHAT, GENERATE = "/api/chat", "/api/generate"
+HELLO = [{"role": "user", "content": "the"}]
+GREEDY = {"temperature": 0, "num_predict": 4}
+
+
+def lines(answer):
+    status, headers, body = answer
+    assert (status, headers["content-type"]) == (200, "application/x-ndjson")
+    return [json.loads(line) for line in body.decode().splitlines()]
+
+
+def test_a_conversation_is_answered_line_by_line_as_openai_s_is(app):
+    found = lines(app.ask(CHAT, {"model": "small", "messages": HELLO, "options": GREEDY}))
+    asked = {"messages": HELLO, "temperature": 0, "max_tokens": 4}
+    expected = app.ask_json("/v1/chat/completions", asked)[1]
+    assert (
+        "".join(line["message"]["content"] for line in found) == expected["choices"][0]["message"]["content"]
+    )
+    assert [line["done"] for line in found] == [False] * (len(found) - 1) + [True]
+    last = found[-1]
+    assert last["done_reason"] == expected["choices"][0]["finish_reason"]
+    assert last["eval_count"] == expected["usage"]["completion_tokens"]
+    assert last["total_duration"] >= last["eval_duration"] >= 0
+
+
+def test_a_whole_reply_is_one_object(app):
+    body = {"model": "small:latest", "messages": HELLO, "options": GREEDY, "stream": False}
+    status, answer = app.ask_json(CHAT, body)
+    assert (status, answer["done"], answer["message"]["role"]) == (200, True, "assistant")
+
+
+def test_a_prompt_is_a_question_to_a_model_of_conversations_unless_it_is_raw(app):
+    def generate(**more):
+        body = {"model": "small", "prompt": "the", "options": GREEDY, "stream": False} | more
+        return app.ask_json(GENERATE, body)[1]["response"]
+
+    chat = app.ask_json(CHAT, {"messages": HELLO, "options": GREEDY, "stream": False})[1]
+    complete = app.ask_json("/v1/completions", {"prompt": "the", "temperature": 0, "max_tokens": 4})[1]
+    assert generate() == chat["message"]["content"]
+    assert generate(raw=True) == complete["choices"][0]["text"]
+
+
+def test_the_facts_that_clients_look_for(app):
+    (model,) = app.ask_json("/api/tags")[1]["models"]
+    assert (model["name"], model["details"]["parameter_size"]) == ("small:latest", "0.0M")
+    assert app.ask_json("/api/show", {"model": "small"})[1]["model_info"]["sheepop.context_length"] == 16
+    assert app.ask_json("/api/version")[0] == 200
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "status"),
+    [
+        (CHAT, {"model": "other", "messages": HELLO}, 404),
+        (CHAT, {"messages": []}, 400),
+        (CHAT, {"messages": HELLO, "tools": [{}]}, 400),
+        (CHAT, {"messages": HELLO, "format": "json"}, 400),
+        (CHAT, {"messages": [{"role": "user", "content": "a", "images": ["aGk="]}]}, 400),
+        (CHAT, {"messages": HELLO, "options": {"temperature": "hot"}}, 400),
+        (GENERATE, {"prompt": "a", "images": ["aGk="]}, 400),
+        (GENERATE, {"prompt": "a", "suffix": "b"}, 400),
+        ("/api/pull", {"model": "llama3"}, 404),
+        ("/api/show", {"model": "other"}, 404),
+    ],
+)
+def test_an_error_is_a_string(app, path, body, status):
+    found, answer = app.ask_json(path, body)
+    assert (found, list(answer)) == (status, ["error"])
+    assert isinstance(answer["error"], str)
+
+
+def test_the_token_is_asked_for_here_too(make_app):
+    status, answer = make_app(ServerConfig(token="secret")).ask_json("/api/tags")
+    assert (status, type(answer["error"])) == (401, str)
