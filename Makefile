@@ -1,6 +1,7 @@
 # run      set everything up and open the window
 # test     the whole gate: format, lint, types, import contracts, tests
 # slow     the tests that take minutes; .ci/run runs them too
+# guests   other people's clients, installed for this, against our server
 # bench    this machine against a named peer
 # package  a .deb and a .tar.gz that need no Python (PyInstaller), after the self-test of what is packed
 # frozen   only the folder of these, and its self-test
@@ -14,7 +15,7 @@ BIN := $(VENV)/bin
 export PYTHONDONTWRITEBYTECODE =
 PYTEST := QT_QPA_PLATFORM=offscreen $(BIN)/python -m pytest --dist loadfile
 
-.PHONY: run test static unit slow bench package frozen pictures system
+.PHONY: run test static unit slow guests bench package frozen pictures system
 
 run: $(VENV)/.run
 	$(BIN)/python main.py
@@ -33,6 +34,10 @@ unit:
 
 slow: $(VENV)/.test
 	$(PYTEST) -n 3 -m slow
+
+guests: $(VENV)/.test
+	$(BIN)/python tests/core/serving/make_guests.py build/guests
+	SHEEPOP_GUESTS=$(CURDIR)/build/guests $(PYTEST) -n 0 tests/core/serving/test_guests.py
 
 bench: $(VENV)/.test
 	$(BIN)/python main.py bench train
