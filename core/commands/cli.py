@@ -8,7 +8,6 @@ import logging
 import os
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
@@ -26,6 +25,7 @@ from core.commands import (
     plan,
     queue,
     report,
+    runs,
     samplers,
     score,
     seen,
@@ -41,7 +41,6 @@ from core.config.setting import Setting, describe
 from core.config.toml import setting_groups
 from core.errors.base import UserFacingError
 from core.errors.system import absolute_path, output_error, system_error
-from core.runs.catalog import Catalog
 from core.runs.folder import SHEEP, Workspace, default_root
 from core.system.signals import INTERRUPTED
 from core.tasks.chat.evaluate_sample import evaluate_sample
@@ -57,6 +56,8 @@ app = typer.Typer(
 )
 app.add_typer(documents.app)
 app.add_typer(training.app)
+app.add_typer(runs.app, name="runs")
+app.add_typer(runs.run_app)
 app.add_typer(generate.app)
 app.add_typer(plan.app)
 app.add_typer(queue.app)
@@ -215,28 +216,6 @@ def place(
     if screenshots or models:
         hint = "--screenshots" if screenshots else "--open"
         raise typer.BadParameter("before a command there is no window to show", param_hint=hint)
-    return 0
-
-
-@app.command()
-def runs(context: typer.Context) -> int:
-    """List the runs, the most recently changed first."""
-    context.obj.workspace.look()
-    rows = [asdict(run) for run in Catalog(context.obj.workspace).runs()]
-    columns = [
-        "name",
-        "preset",
-        "step",
-        "max_steps",
-        "train_loss",
-        "val_loss",
-        "parameters",
-        "bytes",
-        "changed",
-    ]
-    if any(row["problem"] for row in rows):
-        columns.append("problem")
-    print_rows(context, "run", columns, rows)
     return 0
 
 

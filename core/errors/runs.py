@@ -63,6 +63,34 @@ class RunBusyError(UserFacingError):
     remedy = "Wait for it to end, stop it there, or start a run with another name."
 
 
+class RunInUseError(UserFacingError):
+    """A run that is to be renamed, removed or robbed of a checkpoint while somebody needs it. `use` completes "it is ..."."""
+
+    name: str
+    use: str
+    message = "The run {name!r} is {use}. Nothing was changed."
+    remedy = "End that first, and try again."
+
+
+class LastCheckpointError(UserFacingError):
+    """All checkpoints of a run are to be deleted."""
+
+    name: str
+    message = "The run {name!r} would have no checkpoint left, and could not be opened. Nothing was deleted."
+    remedy = "Leave one of its checkpoints, or remove the whole run."
+
+
+class UnknownRemovedRunError(UserFacingError):
+    """A run that cannot be restored."""
+
+    def __init__(self, name: str, known: str) -> None:
+        super().__init__(name, known)
+        self.message = f"No removed run named {name!r} can be restored."
+        self.remedy = (
+            f"These can: {known}." if known else "Removed runs are kept for a day; there are none now."
+        )
+
+
 class RunFinishedError(UserFacingError):
     """A run that has completed all its steps. `higher_limit` is the setting that would let it go on."""
 
@@ -100,6 +128,15 @@ class KeptAlreadyError(UserFacingError):
     label: str
     message = "The run {name!r} already keeps another checkpoint as {label!r}."
     remedy = "Choose another name, or stop keeping that one first."
+
+
+class NoteTooLongError(UsageError):
+    """A text about a run that is longer than one can be."""
+
+    def __init__(self, what: str, characters: int, longest: int) -> None:
+        super().__init__(what, characters, longest)
+        self.message = f"The {what} has {counted(characters, 'character')}; it can have {longest:,}."
+        self.remedy = "Shorten it, or keep the rest in a document of your own."
 
 
 class CheckpointGoneError(UserFacingError):

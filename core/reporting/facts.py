@@ -14,13 +14,13 @@ from core.config.presets import PRESETS
 from core.documents.kinds import kind_named
 from core.events.runs import Baseline, MachineNoted
 from core.reporting.run_record import RunRecord
+from core.runs.standing import STATE_TITLES
 from core.wording import counted, duration, file_size, listed, number, percent
 
 NOT_RECORDED = "not recorded"
 NOTHING = "–"
 LAST_STEPS = 20  # over which the training loss is averaged
 SAMPLES_OF = {"documents": "whole documents", "lines": "single lines"}
-ENDS = {"finished": "Finished", "stopped": "Stopped", "early_stopped": "Stopped early"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +33,8 @@ class ReportFact:
 
 
 def state_of(record: RunRecord) -> str:
-    """How the run stands: "Training", "Finished", "Stopped", "Stopped early" or "Interrupted"."""
-    if record.is_training:
-        return "Training"
-    ended = record.history.ended
-    return "Interrupted" if ended is None else ENDS.get(ended.reason, ended.reason)
+    """How the run stands, in a word or two, such as "Stopped early"."""
+    return STATE_TITLES[record.summary.state]
 
 
 def beaten_by(record: RunRecord, baselines: Sequence[Baseline]) -> str:

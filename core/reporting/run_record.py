@@ -5,10 +5,11 @@ from dataclasses import dataclass
 
 from core.batches.dataset import Dataset
 from core.config.run import RunConfig
+from core.control import StopToken
 from core.errors.base import UserFacingError
 from core.events.base import Event
 from core.events.runs import MachineNoted
-from core.runs.catalog import Catalog, RunSummary, is_held, read_config
+from core.runs.catalog import Catalog, RunSummary, read_config
 from core.runs.folder import RunFolder, Workspace
 from core.runs.history import RunHistory
 
@@ -17,8 +18,7 @@ from core.runs.history import RunHistory
 class RunRecord:
     """A run's files, read. `config` and `dataset` are None where theirs cannot be; `problems` are sentences that say why.
 
-    `machines` are those it was computed on, in order; a run of version 0.1 noted none. `is_training` while a process
-    holds the run.
+    `machines` are those it was computed on, in order; a run of version 0.1 noted none.
     """
 
     name: str
@@ -28,15 +28,15 @@ class RunRecord:
     dataset: Dataset | None
     history: RunHistory
     machines: tuple[MachineNoted, ...]
-    is_training: bool
     problems: tuple[str, ...]
 
 
-def read_record(workspace: Workspace, name: str) -> RunRecord:
+def read_record(workspace: Workspace, name: str, stop: StopToken) -> RunRecord:
     """Read a run without opening a model; it may be training, stopped, damaged or of an earlier version.
 
     Raises:
         UnknownRunError: There is no such run.
+        StopRequested: `stop` was set before its journal was read.
     """
     catalog = Catalog(workspace)
     folder = catalog.folder(name)
@@ -46,7 +46,7 @@ def read_record(workspace: Workspace, name: str) -> RunRecord:
     history = RunHistory()
     machines: list[MachineNoted] = []
     try:
-        history.extend(_without_machines(catalog.events(name), machines))
+        history.extend(_without_machines(catalog.events(name), machines, stop))
     except UserFacingError as error:
         problems.append(f"{error.message} The curves end where it could no longer be read.")
     return RunRecord(
@@ -57,7 +57,6 @@ def read_record(workspace: Workspace, name: str) -> RunRecord:
         dataset=dataset,
         history=history,
         machines=tuple(machines),
-        is_training=is_held(folder),
         problems=tuple(problems),
     )
 
@@ -78,8 +77,11 @@ def _dataset(folder: RunFolder, problems: list[str]) -> Dataset | None:
         return None
 
 
-def _without_machines(events: Iterator[Event], machines: list[MachineNoted]) -> Iterator[Event]:
+def _without_machines(
+    events: Iterator[Event], machines: list[MachineNoted], stop: StopToken
+) -> Iterator[Event]:
     for event in events:
+        stop.raise_if_asked()
         if isinstance(event, MachineNoted):
             machines.append(event)
         else:

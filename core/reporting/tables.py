@@ -11,9 +11,10 @@ from core.config.run import RunConfig
 from core.config.setting import Config, describe
 from core.config.toml import secret_names, setting_groups
 from core.events.runs import SampleWritten
-from core.reporting.facts import NOT_RECORDED, NOTHING
+from core.reporting.facts import NOTHING
 from core.reporting.run_record import RunRecord
 from core.runs.pointers import kept_steps
+from core.runs.saved import saved_weights
 from core.wording import file_size, listed, number, printable
 
 MOST_EVALUATIONS = 60  # rows; of more, some are left out
@@ -100,23 +101,12 @@ def prompt_samples(record: RunRecord) -> list[PromptSamples]:
 
 
 def checkpoint_rows(record: RunRecord) -> list[CheckpointRow]:
-    """What is on the disk now, ascending."""
-    summary = record.summary
-    checkpoint_bytes = {saved.step: saved.bytes for saved in record.history.checkpoints}
-    snapshot_bytes = {saved.step: saved.bytes for saved in record.history.snapshots}
-    rows = [
-        CheckpointRow(
-            step,
-            "checkpoint",
-            _size(checkpoint_bytes.get(step)),
-            _marks({"best": step == summary.best_step, "last": step == summary.last_step}),
-        )
-        for step in summary.checkpoints
+    """What is on the disk now, ascending, without what is kept under a name."""
+    return [
+        CheckpointRow(saved.step, saved.kind, file_size(saved.bytes), ", ".join(saved.names))
+        for saved in saved_weights(record.folder)
+        if saved.kind != "kept"
     ]
-    rows += [
-        CheckpointRow(step, "snapshot", _size(snapshot_bytes.get(step)), "") for step in summary.snapshots
-    ]
-    return sorted(rows, key=lambda row: (row.step, row.kind))
 
 
 def kept_checkpoints(record: RunRecord) -> str:
@@ -176,7 +166,3 @@ def _shown(value: Any) -> str:
 def _marks(marks: dict[str, bool]) -> str:
     names: Sequence[str] = [name for name, holds in marks.items() if holds]
     return ", ".join(names)
-
-
-def _size(size: int | None) -> str:
-    return NOT_RECORDED if size is None else file_size(size)

@@ -2,25 +2,27 @@
 
 import difflib
 import json
-import os
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import TypeVar
-
-from filelock import FileLock, Timeout
 
 from core.config.run import RunConfig
 from core.config.toml import checked, read_run
 from core.errors.base import UsageError, UserFacingError
 from core.errors.runs import BadRunFileError, DamagedCheckpointError, DamagedRunError, UnknownRunError
+from core.errors.system import WorkspaceError
 from core.events.base import Event
+from core.events.runs import Evaluated
 from core.runs.folder import RunFolder, Workspace
-from core.runs.journal import read_events
+from core.runs.journal import events_backwards, read_events
+from core.runs.notes import read_notes
 from core.runs.pointers import checkpoint_steps, kept_names, pointed_step, snapshot_steps, state_or_none
-from core.runs.state import CheckpointState, read_state
+from core.runs.saved import folder_bytes
+from core.runs.standing import RunState, ended_state, is_held
+from core.runs.state import OPTIMIZER, CheckpointState, read_state
 from core.wording import natural_key
 
 Read = TypeVar("Read")
@@ -32,24 +34,32 @@ class RunSummary:
 
     `checkpoints` and `snapshots` are steps, ascending; a step can have both. `kept` are the names of those kept for ever.
     `problem` says why the run cannot be opened, or its last checkpoint cannot, as the end of a sentence; else it is "".
+    `tokens` counts those learned from, `bits_per_byte` belongs to the evaluation that gave `val_loss`, and `dataset` is the
+    name of the data set's folder.
     """
 
     name: str
-    preset: str
-    step: int
-    max_steps: int
-    train_loss: float | None
-    val_loss: float | None
-    parameters: int
-    bytes: int
-    changed: float
-    checkpoints: tuple[int, ...]
-    best_step: int | None
-    last_step: int | None
-    has_conversations: bool | None
+    preset: str = ""
+    step: int = 0
+    max_steps: int = 0
+    train_loss: float | None = None
+    val_loss: float | None = None
+    parameters: int = 0
+    bytes: int = 0
+    changed: float = 0.0
+    checkpoints: tuple[int, ...] = ()
+    best_step: int | None = None
+    last_step: int | None = None
+    has_conversations: bool | None = None
     snapshots: tuple[int, ...] = ()
     kept: tuple[str, ...] = ()
     problem: str = ""
+    state: RunState = "stopped"
+    dataset: str = ""
+    tokens: int = 0
+    bits_per_byte: float | None = None
+    tags: tuple[str, ...] = ()
+    note: str = ""
 
     @property
     def named_steps(self) -> dict[str, int]:
@@ -145,17 +155,6 @@ def is_run(run: RunFolder) -> bool:
         return True
 
 
-def is_held(run: RunFolder) -> bool:
-    """True while a process trains this run, or sets it up."""
-    if not run.lock.exists():
-        return False
-    try:
-        with FileLock(run.lock, timeout=0, thread_local=False):
-            return False
-    except (Timeout, OSError):
-        return True
-
-
 def read_config(run: RunFolder) -> RunConfig:
     """The run's settings. Where its run.toml is missing, those that its newest checkpoint kept.
 
@@ -204,30 +203,19 @@ def has_conversations(run: RunFolder, state: CheckpointState) -> bool:
 def _summary(folder: RunFolder) -> RunSummary:
     try:
         return _summary_of_files(folder)
-    except OSError as refusal:
-        problem = f"it cannot be read: {(refusal.strerror or str(refusal)).lower()}"
-        return RunSummary(
-            folder.name,
-            "",
-            0,
-            0,
-            None,
-            None,
-            0,
-            _size(folder.root),
-            _changed(folder),
-            (),
-            None,
-            None,
-            None,
-            problem=problem,
-        )
+    except (OSError, WorkspaceError) as refusal:
+        cause = refusal if isinstance(refusal, OSError) else refusal.__cause__
+        reason = getattr(cause, "strerror", None) or str(cause)
+        problem = f"it cannot be read: {reason.lower()}"
+        size, changed = folder_bytes(folder.root)[0], _changed(folder)
+        return RunSummary(folder.name, bytes=size, changed=changed, problem=problem, state="damaged")
 
 
 def _summary_of_files(folder: RunFolder) -> RunSummary:
     last, best = pointed_step(folder, "last"), pointed_step(folder, "best")
     config, no_config = _tried(partial(read_config, folder))
     state, no_state = (None, "") if last is None else _tried(partial(read_state, folder.checkpoint(last)))
+    notes, problem = read_notes(folder), no_config or no_state
     return RunSummary(
         name=folder.name,
         preset=config.preset if config else "",
@@ -236,7 +224,7 @@ def _summary_of_files(folder: RunFolder) -> RunSummary:
         train_loss=state.train_loss if state else None,
         val_loss=state.best_val_loss if state else None,
         parameters=state.parameters if state else 0,
-        bytes=_size(folder.root),
+        bytes=folder_bytes(folder.root)[0],
         changed=_changed(folder),
         checkpoints=checkpoint_steps(folder),
         best_step=best,
@@ -244,8 +232,35 @@ def _summary_of_files(folder: RunFolder) -> RunSummary:
         has_conversations=_conversations_or_none(folder, state),
         snapshots=snapshot_steps(folder),
         kept=kept_names(folder),
-        problem=no_config or no_state,
+        problem=problem,
+        state=_standing(folder, state, problem),
+        dataset=state.dataset if state else "",
+        tokens=state.tokens if state else 0,
+        bits_per_byte=_bits_per_byte(folder, state.best_step if state else None),
+        tags=notes.tags,
+        note=notes.note,
     )
+
+
+def _standing(folder: RunFolder, state: CheckpointState | None, problem: str) -> RunState:
+    if is_held(folder):
+        return "training"
+    if problem:
+        return "damaged"
+    if state is not None and OPTIMIZER not in state.sha256:
+        return "taken"
+    return ended_state(folder)
+
+
+def _bits_per_byte(folder: RunFolder, step: int | None) -> float | None:
+    """Of the evaluation at a step; None where the journal has none."""
+    if step is None:
+        return None
+    for event in events_backwards(folder.events, Evaluated):
+        if isinstance(event, Evaluated) and event.step <= step:
+            known = event.step == step and math.isfinite(event.bits_per_byte)
+            return event.bits_per_byte if known else None
+    return None
 
 
 def _planned_steps(config: RunConfig | None, state: CheckpointState | None) -> int:
@@ -272,16 +287,6 @@ def _conversations_or_none(folder: RunFolder, state: CheckpointState | None) -> 
         return None if state is None else has_conversations(folder, state)
     except DamagedRunError:
         return None
-
-
-def _size(folder: Path) -> int:
-    """Bytes of all files below; those that a training run removes meanwhile don't count."""
-    total = 0
-    for parent, _, names in os.walk(folder):
-        for name in names:
-            with suppress(OSError):
-                total += (Path(parent) / name).stat().st_size
-    return total
 
 
 def _changed(folder: RunFolder) -> float:

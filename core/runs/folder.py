@@ -75,6 +75,11 @@ class Workspace:
         return self.root / "runs"
 
     @property
+    def removed_runs(self) -> Path:
+        """The runs that can be restored, each in a folder called NAME@MILLISECONDS."""
+        return self.runs / ".removed"
+
+    @property
     def queue(self) -> Path:
         """The settings of runs that are to be trained one after the other."""
         return self.root / "queue"
@@ -164,6 +169,16 @@ class RunFolder:
     @property
     def events(self) -> Path:
         return self.root / "events.jsonl"
+
+    @property
+    def notes(self) -> Path:
+        """What the user wrote about the run."""
+        return self.root / "notes.json"
+
+    @property
+    def renamed(self) -> Path:
+        """The name that the run had before, as long as something may still be naming it so."""
+        return self.root / ".renamed-from"
 
     @property
     def checkpoints(self) -> Path:

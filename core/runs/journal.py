@@ -2,7 +2,6 @@
 
 import json
 import os
-from collections import deque
 from collections.abc import Iterable, Iterator
 from functools import cache
 from itertools import groupby, islice
@@ -46,11 +45,18 @@ JOURNALED: tuple[type[Event], ...] = (
     RunEnded,
 )
 KINDS = {event_name(kind): kind for kind in JOURNALED}
-STEP = b'{"event": "step_done", '  # how a step's line begins
 STEPS_AT_ONCE = 1000
 BLOCK = 65_536  # bytes that are read at once from the end
 LONGEST_PLAIN_LINE = 1000  # bytes
 LONGEST_LINE = 10_000_000  # bytes; what is longer was never written by us
+
+
+def _beginning(kind: type[Event]) -> bytes:
+    """How the line of an event begins."""
+    return b'{"event": "%b", ' % event_name(kind).encode()
+
+
+STEP = _beginning(StepDone)
 
 
 class Journal:
@@ -128,10 +134,21 @@ def _each(lines: Iterable[bytes]) -> Iterator[Event]:
             yield event
 
 
+def events_backwards(path: Path, kind: type[Event] | None = None) -> Iterator[Event]:
+    """The events of a journal that this version knows, the last one first, without reading all of it.
+
+    Args:
+        kind: Only events of this one; the lines of others are not parsed.
+    """
+    beginning = b"" if kind is None else _beginning(kind)
+    for line in _lines_backwards(path):
+        if line.startswith(beginning) and (event := parse_line(line)) is not None:
+            yield event
+
+
 def last_event(path: Path) -> Event | None:
     """A journal's last event; None where it has none."""
-    last = deque(read_events(path), maxlen=1)
-    return last[0] if last else None
+    return next(events_backwards(path), None)
 
 
 def has_ended(path: Path) -> bool:
@@ -194,6 +211,24 @@ def _lines(path: Path) -> Iterator[bytes]:
     with raising_disk_errors(path), path.open("rb") as file:
         while line := file.readline(LONGEST_LINE):
             yield line
+
+
+def _lines_backwards(path: Path) -> Iterator[bytes]:
+    if not path.exists():
+        return
+    with raising_disk_errors(path), path.open("rb") as file:
+        end = file.seek(0, os.SEEK_END)
+        rest = b""
+        while end > 0:
+            start = max(0, end - BLOCK)
+            file.seek(start)
+            lines = (file.read(end - start) + rest).split(b"\n")
+            rest, end = lines[0], start
+            yield from (line for line in lines[:0:-1] if line)
+            if len(rest) > LONGEST_LINE:
+                return
+        if rest:
+            yield rest
 
 
 def _is_after(line: bytes, step: int, evaluates_again: bool) -> bool:

@@ -46,8 +46,9 @@ OpenStream = Callable[[StopToken], Task[Result]]
 NUMBERS = {
     *("id", "documents", "pages", "characters", "bytes", "count"),
     *("step", "max_steps", "train_loss", "val_loss", "parameters"),
-    *("vocab_size", "bytes_per_token", "unknown_share", "train_tokens"),
+    *("vocab_size", "bytes_per_token", "unknown_share", "train_tokens", "tokens", "bits_per_byte"),
 }
+TIMES = {"changed", "saved", "removed", "used"}  # in seconds since 1970
 STDERR, STOPPING = 2, b"stopping at the next safe point ...\n"
 LONGEST_LINE = 100_000  # characters, of a table that goes into a file or another program
 # a folder can hold thousands of files of no known kind
@@ -119,7 +120,7 @@ def _cell(column: str, value: Any) -> str:
         return "–"
     if isinstance(value, tuple):
         return printable(", ".join(value))
-    if column == "changed":
+    if column in TIMES:
         return datetime.fromtimestamp(value).strftime("%Y-%m-%d %H:%M")
     if column in NUMBERS and not isinstance(value, str):
         return f"{value:,}" if isinstance(value, int) else f"{value:.4f}"

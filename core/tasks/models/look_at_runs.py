@@ -8,10 +8,11 @@ from core.config.toml import with_settings
 from core.control import StopToken
 from core.events.base import at_once
 from core.runs.base_model import fine_tune_config
-from core.runs.catalog import Catalog, RunSummary, is_held
+from core.runs.catalog import Catalog, RunSummary
 from core.runs.folder import Workspace
 from core.runs.interrupted import is_interrupted, leave_stopped
 from core.runs.run_queue import QueuedRun, RunQueue
+from core.runs.standing import is_held
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,11 +23,12 @@ def write_report(workspace: Workspace, name: str, path: Path, stop: StopToken) -
     Raises:
         UnknownRunError: There is no such run.
         DiskFullError, SystemRefusalError: The file cannot be written.
+        StopRequested: `stop` was set before the run was read.
     """
     from core.reporting.page import report_page  # here, because it imports matplotlib
     from core.reporting.run_record import read_record
 
-    record = read_record(workspace, name)
+    record = read_record(workspace, name, stop)
     try:
         measured = yield from measure_run_baselines(workspace, name, stop)
     except StopRequested:

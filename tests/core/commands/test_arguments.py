@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from core.commands import cli
+from core.commands import runs
 from core.config.toml import run_to_toml
 
 ROOT = Path(__file__).parents[3]
@@ -189,12 +189,12 @@ def test_a_process_whose_output_is_full_says_so_once(tmp_path, full):
 def test_what_a_command_printed_before_it_failed_is_flushed_without_a_word_of_a_closed_pipe(trained):
     script = (
         "import sys\n"
-        "from core.commands import cli\n"
+        "from core.commands import cli, runs\n"
         "from core.errors.base import NothingInterruptedError\n"
         "def fail(_):\n"
         "    print('something')\n"
         "    raise NothingInterruptedError\n"
-        "cli.Catalog = fail\n"
+        "runs.Catalog = fail\n"
         f"sys.exit(cli.run(['--workspace', {str(trained.root)!r}, 'runs'], None))\n"
     )
     buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
@@ -217,7 +217,7 @@ def test_a_refusal_of_the_system_that_nobody_foresaw_is_a_sentence(monkeypatch, 
     def refusing(workspace):
         raise OSError(24, "Too many open files", "/dev/urandom")
 
-    monkeypatch.setattr(cli, "Catalog", refusing)
+    monkeypatch.setattr(runs, "Catalog", refusing)
     code, out, err = command("runs", "--workspace", tmp_path)
     assert (code, out) == (1, "")
     assert err.startswith(

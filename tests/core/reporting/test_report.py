@@ -40,7 +40,7 @@ MACHINE = MachineNoted(0, 1.6e9, "Linux 6", "Sheep 3000", 4, 2, 8 * 10**9, "", 0
 
 
 def page_of(workspace, name="first", baselines=()):
-    return report_page(read_record(workspace, name), baselines)
+    return report_page(read_record(workspace, name, StopToken()), baselines)
 
 
 def words_of(page):
@@ -171,7 +171,7 @@ def test_the_best_figures_come_first_with_their_units(trained):
 def test_each_prompt_has_a_sample_of_the_start_the_middle_and_the_end(trained):
     samples = [SampleWritten(at, prompt, f"{prompt} {at}") for at in range(5) for prompt in ("a", "b")]
     write_journal(trained, prepared(), *samples)
-    rows = prompt_samples(read_record(trained, "first"))
+    rows = prompt_samples(read_record(trained, "first", StopToken()))
     assert [(row.prompt, [sample.step for sample in row.samples]) for row in rows] == [
         ("a", [0, 2, 4]),
         ("b", [0, 2, 4]),
@@ -182,7 +182,7 @@ def test_each_prompt_has_a_sample_of_the_start_the_middle_and_the_end(trained):
 def test_of_many_evaluations_some_are_shown_and_the_best_among_them(trained):
     looks = [Evaluated(at, 5.0 if at != 777 else 1.0, 2.0, 1.0, 0.1) for at in range(1000)]
     write_journal(trained, prepared(), *looks)
-    rows = evaluation_rows(read_record(trained, "first"), 11)
+    rows = evaluation_rows(read_record(trained, "first", StopToken()), 11)
     assert [row.step for row in rows] == [0, 100, 200, 300, 400, 500, 599, 699, 777, 799, 899, 999]
     assert [row.mark for row in rows if row.mark] == ["start", "best", "last"]
 
@@ -204,14 +204,14 @@ def test_documents_are_counted_by_kind(trained):
     ("split_by", "said"), [("documents", "whole documents"), ("blocks", "blocks of text")]
 )
 def test_how_validation_text_was_kept_apart_is_said(trained, split_by, said):
-    record = read_record(trained, "first")
+    record = read_record(trained, "first", StopToken())
     facts = data_facts(replace(record, dataset=replace(record.dataset, split_by=split_by)))
     assert any(f"kept apart by {said};" in fact.note for fact in facts)
 
 
 def test_baselines_stand_beside_the_figures(trained):
     baselines = (Baseline("unigram", "Unigram <b>", 4.5, 3.1), Baseline("lzma", "lzma", 2.25, None))
-    page = report_page(read_record(trained, "first"), baselines)
+    page = report_page(read_record(trained, "first", StopToken()), baselines)
     elements_of(page)
     expected = "simple methods reach on the same text: Unigram <b> 4.500 bits/byte; lzma 2.250 bits/byte."
     assert expected in words_of(page)
@@ -299,7 +299,7 @@ def test_losses_that_are_no_numbers_break_nothing(trained):
 
 def test_a_run_that_went_on_has_one_curve(trained):
     list(resume_run(trained, "first", {"training.max_steps": 8}, StopToken()))
-    record = read_record(trained, "first")
+    record = read_record(trained, "first", StopToken())
     assert record.history.steps["step"].tolist() == list(range(1, 9))
     assert any(isinstance(saved, CheckpointSaved) for saved in record.history.checkpoints)
 

@@ -9,9 +9,11 @@ import pytest
 from filelock import FileLock
 
 from core.errors.runs import DamagedRunError, UnknownRunError
-from core.events.runs import RunEnded, RunPrepared
+from core.events.runs import Evaluated, RunEnded, RunPrepared
 from core.runs import catalog as catalog_file
 from core.runs.catalog import Catalog, has_conversations
+from core.runs.journal import Journal
+from core.runs.notes import RunNotes, write_notes
 from core.runs.state import read_state
 
 
@@ -41,6 +43,25 @@ def test_a_run_is_reported_in_a_line(catalog, trained):
     assert run.bytes == sum(path.stat().st_size for path in trained.runs.rglob("*") if path.is_file())
     assert abs(run.changed - time.time()) < 3600
     assert not run.has_conversations
+    assert (run.state, run.tokens, run.tags, run.note) == ("finished", 192, (), "")
+    assert run.dataset in {path.name for path in trained.datasets.iterdir()}
+    measured = {event.step: event for event in catalog.events("first") if isinstance(event, Evaluated)}
+    assert (run.val_loss, run.bits_per_byte) == (measured[6].loss, measured[6].bits_per_byte)
+
+
+def test_bits_per_byte_are_those_of_the_best_step(catalog, trained):
+    run = trained.run("first")
+    with Journal(run.events) as journal:
+        journal.append(Evaluated(7, 1.0, 1.0, 1.0, 1.0))
+    assert catalog.summary("first").bits_per_byte > 4
+    run.events.write_text("")
+    assert catalog.summary("first").bits_per_byte is None
+
+
+def test_what_the_user_wrote_about_a_run_is_in_its_line(catalog, trained):
+    write_notes(trained.run("first"), RunNotes(("poems",), "the good one"))
+    run = catalog.summary("first")
+    assert (run.tags, run.note) == (("poems",), "the good one")
 
 
 def test_a_workspace_without_runs_lists_none(filled):

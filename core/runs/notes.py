@@ -1,0 +1,80 @@
+"""What the user wrote about a run: tags, a note, and what its model card says. No training reads or changes it."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from core.config.tag import distinct_tags, tag_key, tag_name
+from core.disk.files import write_whole
+from core.errors.base import BadTagError
+from core.errors.runs import NoteTooLongError
+from core.runs.folder import RunFolder
+from core.wording import encodable
+
+LONGEST_TEXT = 20_000
+LONGEST = {"note": LONGEST_TEXT, "description": LONGEST_TEXT, "licence": 200}  # characters
+MOST_TAGS = 100
+MOST_BYTES = 1_000_000  # what is larger was never written by us
+
+
+@dataclass(frozen=True, slots=True)
+class RunNotes:
+    """`note` is for the user; `description` and `licence` are for those who are given the model."""
+
+    tags: tuple[str, ...] = ()
+    note: str = ""
+    description: str = ""
+    licence: str = ""
+
+
+def read_notes(run: RunFolder) -> RunNotes:
+    """What was written about a run; nothing where that is lost or damaged, for no model depends on it."""
+    try:
+        if run.notes.stat().st_size > MOST_BYTES:
+            return RunNotes()
+        record: Any = json.loads(run.notes.read_text(encoding="utf-8"))
+        tags = distinct_tags(map(str, record.get("tags", ())))[:MOST_TAGS]
+        texts = {name: str(record.get(name, "")) for name in LONGEST}
+        return _checked(RunNotes(tags, **texts))
+    except (OSError, ValueError, TypeError, AttributeError, RecursionError, NoteTooLongError):
+        return RunNotes()
+
+
+def write_notes(run: RunFolder, notes: RunNotes) -> RunNotes:
+    """Keep what is written about a run, and give it as it is kept.
+
+    Raises:
+        BadTagError, NoteTooLongError: Nothing was changed.
+        DiskFullError, WorkspaceError: It could not be written; what was there stays.
+    """
+    notes = _checked(replace(notes, tags=_checked_tags(notes.tags)))
+    write_whole(run.notes, json.dumps(asdict(notes), indent=2) + "\n")
+    return notes
+
+
+def change_tags(run: RunFolder, add: Iterable[str] = (), remove: Iterable[str] = ()) -> RunNotes:
+    """Tag a run, or take tags from it; case does not count. Fails as `write_notes` does."""
+    notes, gone = read_notes(run), {tag_key(name) for name in remove}
+    tags = [tag for tag in (*notes.tags, *_checked_tags(add)) if tag_key(tag) not in gone]
+    return write_notes(run, replace(notes, tags=tuple(tags)))
+
+
+def _checked_tags(names: Iterable[str]) -> tuple[str, ...]:
+    for name in (names := tuple(names)):
+        try:
+            tag_name(encodable(name))
+        except ValueError as reason:
+            raise BadTagError(name, str(reason)) from None
+    if len(distinct := distinct_tags(map(encodable, names))) > MOST_TAGS:
+        raise BadTagError(distinct[MOST_TAGS], f"a run has {MOST_TAGS} tags at most")
+    return distinct
+
+
+def _checked(notes: RunNotes) -> RunNotes:
+    note, description = (encodable(text).strip() for text in (notes.note, notes.description))
+    licence = " ".join(encodable(notes.licence).split())
+    for name, text in (("note", note), ("description", description), ("licence", licence)):
+        if len(text) > (longest := LONGEST[name]):
+            raise NoteTooLongError(name, len(text), longest)
+    return RunNotes(notes.tags, note, description, licence)

@@ -1,0 +1,82 @@
+"""What a user writes about a run comes back as it was; what is damaged costs only itself."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.errors.base import BadTagError
+from core.errors.runs import NoteTooLongError
+from core.runs.folder import RunFolder
+from core.runs.notes import LONGEST_TEXT, MOST_TAGS, RunNotes, change_tags, read_notes, write_notes
+
+
+@pytest.fixture
+def run(tmp_path):
+    return RunFolder(tmp_path)
+
+
+def test_a_run_without_notes_has_empty_ones(run):
+    assert read_notes(run) == RunNotes()
+
+
+@given(st.text(max_size=50), st.text(max_size=50), st.text(max_size=50))
+def test_what_is_written_is_read_as_it_was_kept(tmp_path_factory, note, description, licence):
+    run = RunFolder(tmp_path_factory.mktemp("run"))
+    kept = write_notes(run, RunNotes(("poems", "A, b".replace(",", "")), note, description, licence))
+    assert read_notes(run) == kept
+    assert write_notes(run, kept) == kept
+
+
+def test_tags_are_added_once_and_taken_off_whatever_their_case(run):
+    change_tags(run, ["Poems", "keep"])
+    assert change_tags(run, ["poems", "new"], ["KEEP"]).tags == ("Poems", "new")
+    assert read_notes(run).tags == ("Poems", "new")
+
+
+@pytest.mark.parametrize("tag", ["", " ", "a,b", "x" * 51, "a\nb", "\udce4"])
+def test_what_is_no_tag_changes_nothing(run, tag):
+    write_notes(run, RunNotes(("a",), "note"))
+    if tag == "\udce4":  # half a character is kept as a question mark
+        assert change_tags(run, [tag]).tags == ("a", "?")
+        return
+    with pytest.raises(BadTagError):
+        change_tags(run, [tag])
+    assert read_notes(run) == RunNotes(("a",), "note")
+
+
+def test_a_run_has_no_more_tags_than_can_be_shown(run):
+    with pytest.raises(BadTagError, match="at most"):
+        change_tags(run, [f"tag {number}" for number in range(MOST_TAGS + 1)])
+
+
+def test_a_note_that_is_too_long_is_refused_with_its_length(run):
+    with pytest.raises(NoteTooLongError, match="20,001 characters"):
+        write_notes(run, RunNotes(note="x" * (LONGEST_TEXT + 1)))
+    assert not run.notes.exists()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{",
+        "[]",
+        "null",
+        '{"tags": 3}',
+        '{"tags": ["a,b"]}',
+        "[" * 100_000,
+        json.dumps({"note": "x" * 2_000_000}),
+        json.dumps({"note": "x" * 30_000}),
+    ],
+)
+def test_damaged_notes_are_none(run, text):
+    run.notes.write_text(text)
+    assert read_notes(run) == RunNotes()
+    assert change_tags(run, ["a"]).tags == ("a",)
+
+
+def test_fields_of_other_types_are_read_as_text(run):
+    run.notes.write_text('{"note": 5, "later": {}, "tags": [1, "b"]}')
+    assert read_notes(run) == RunNotes(("1", "b"), "5")
