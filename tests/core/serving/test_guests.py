@@ -116,7 +116,7 @@ def test_llm_gets_the_reply(server, expected, tmp_path):
 
 
 def test_lm_eval_measures_what_score_measures(server, tmp_path):
-    text = "the cat"  # longer ones are cut into windows in two ways
+    text = "cat"  # longer than the context, it would be cut into windows in two ways
     (tmp_path / "data.jsonl").write_text(json.dumps({"text": text}))
     (tmp_path / "ours.yaml").write_text(TASK.format(data=tmp_path / "data.jsonl"))
     (tmp_path / "text.txt").write_text(text)
