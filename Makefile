@@ -45,7 +45,7 @@ bench: $(VENV)/.test
 
 package: $(VENV)/.test
 	@sh packaging/system-packages.sh binutils libpython3-dev patchelf xz-utils libwayland-cursor0 libwayland-egl1
-	$(BIN)/python packaging/package.py
+	$(BIN)/python packaging/package.py --torch '$(TORCH)'
 
 frozen: $(VENV)/.test
 	@sh packaging/system-packages.sh binutils libpython3-dev patchelf

@@ -32,7 +32,7 @@ from app.instance import Instance, raise_open_window
 from app.jobs.garbage import GarbageCollector
 from app.jobs.job import Job
 from app.settings import WindowSettings
-from app.splash import application, end_splash, has_display
+from app.splash import Application, application, end_splash, has_display
 from app.widgets.geometry import bring_to_front
 from app.widgets.label import MessageBox
 from app.widgets.theme import Theme
@@ -112,6 +112,7 @@ def run(
     elif crashed_before:
         studio.window.offer_crash_report()
     studio.window.add_files(files)
+    studio.take_opened_files()
     walk = Walk(studio.window, screenshots) if screenshots else None
     code = app.exec()
     window = studio.window
@@ -146,6 +147,8 @@ class Studio(QObject):
         self._waiting = QTimer(self, interval=WAITING_MS)
         self._waiting.timeout.connect(self._go_on_when_at_rest)
         qInstallMessageHandler(_log_qt)
+        if isinstance(app, Application):
+            app.file_opened.connect(self.take_opened_files)
         self.window = self._open(workspace)
 
     def _open(self, workspace: Workspace) -> MainWindow:
@@ -168,6 +171,14 @@ class Studio(QObject):
     def _come_to_front(self, files: Sequence[Path]) -> None:
         bring_to_front(self.window)
         self.window.add_files(files)
+
+    @Slot()
+    def take_opened_files(self) -> None:
+        """Take in what macOS has handed over."""
+        app = QApplication.instance()
+        if isinstance(app, Application) and app.opened_files:
+            files, app.opened_files = app.opened_files, []
+            self._come_to_front(files)
 
     @Slot()
     def stop_and_close(self) -> None:

@@ -3,9 +3,11 @@
 import ctypes
 import os
 import sys
+from collections.abc import Sequence
+from pathlib import Path
 
-from PySide6.QtCore import QDeadlineTimer, QEventLoop, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QFont, QPainter, QPixmap
+from PySide6.QtCore import QDeadlineTimer, QEvent, QEventLoop, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QFileOpenEvent, QFont, QPainter, QPixmap
 from PySide6.QtSvg import QSvgRenderer
 from PySide6.QtWidgets import QApplication, QLabel, QWidget
 
@@ -20,11 +22,33 @@ TITLE_SCALE = 1.8  # of the text's size
 LONGEST_WAIT_MS, SHORTEST_LOOK_MS = 500, 20  # for the window system to let it be drawn
 
 
+class Application(QApplication):
+    """The application, which macOS hands each file that was double-clicked, as an event.
+
+    Signals:
+        file_opened: There is one more in `opened_files`, which whoever takes them empties.
+    """
+
+    file_opened = Signal()
+
+    def __init__(self, arguments: Sequence[str]) -> None:
+        super().__init__(arguments)
+        self.opened_files: list[Path] = []
+
+    def event(self, event: QEvent) -> bool:
+        """Keep the file; all other events are Qt's."""
+        if isinstance(event, QFileOpenEvent) and event.file():
+            self.opened_files.append(Path(event.file()))
+            self.file_opened.emit()
+            return True
+        return super().event(event)
+
+
 def application() -> QApplication:
     """The one application of this process, under its name; made where there is none yet."""
     app = QApplication.instance()
     if not isinstance(app, QApplication):
-        app = QApplication(sys.argv[:1])
+        app = Application(sys.argv[:1])
     app.setApplicationName(APPLICATION)
     app.setApplicationDisplayName(APPLICATION)
     app.setOrganizationName("SheepOp")

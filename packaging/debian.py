@@ -170,7 +170,11 @@ def needed_packages(folder: Path) -> list[str]:
     wanted = set(re.findall(r"^ +NEEDED +(\S+)", told, re.MULTILINE))
     wanted -= {path.name for path in folder.rglob("*.so*")}
     places = dict(
-        re.findall(r"^\s+(\S+) \(.*?x86-64.*?\) => (\S+)", _told("/sbin/ldconfig", "-p"), re.MULTILINE)
+        re.findall(
+            r"^\s+(\S+) \([^)]*(?:x86-64|AArch64)[^)]*\) => (\S+)",
+            _told("/sbin/ldconfig", "-p"),
+            re.MULTILINE,
+        )
     )
     if missing := sorted(wanted - places.keys()):
         sys.exit(

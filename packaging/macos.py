@@ -11,7 +11,7 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from debian import NAME, PACKAGE, version
+from debian import COMMAND, NAME, PACKAGE, version
 
 IDENTIFIER, TYPE = "org.sheepop.Studio", "org.sheepop.model"
 MACH_O = {bytes.fromhex(magic) for magic in ("cffaedfe", "cefaedfe", "cafebabe", "cafebabf")}
@@ -31,12 +31,19 @@ def info_plist() -> dict[str, object]:
         "UTTypeConformsTo": ["public.data", "public.zip-archive"],
         "UTTypeTagSpecification": {"public.filename-extension": ["sheep"]},
     }
+    opened = {
+        "CFBundleTypeName": f"{NAME} model",
+        "CFBundleTypeRole": "Viewer",
+        "LSHandlerRank": "Owner",
+        "LSItemContentTypes": [TYPE],
+    }
     return {
         "CFBundleDisplayName": NAME,
         "CFBundleShortVersionString": version(),
         "LSMinimumSystemVersion": "14.0",
         "NSHighResolutionCapable": True,
         "UTExportedTypeDeclarations": [exported],
+        "CFBundleDocumentTypes": [opened],
     }
 
 
@@ -61,12 +68,13 @@ def commands(
         sign(path, identity, entitlements if path == app else None) for path in signing_order(app)
     ]
     verify = ["codesign", "--verify", "--deep", "--strict", app]
+    use = [app / "Contents" / "MacOS" / COMMAND, "selftest"]  # what is signed may be allowed less
     make = ["hdiutil", "create", "-volname", NAME, "-srcfolder", app, "-format", "UDZO", "-ov", image]
     if identity == "-":
-        return [*signing, verify, make]
+        return [*signing, verify, use, make]
     submit = ["xcrun", "notarytool", "submit", image, "--keychain-profile", profile, "--wait"]
     notarise = [submit, ["xcrun", "stapler", "staple", image]] if profile else []
-    return [*signing, verify, make, sign(image, identity), *notarise]
+    return [*signing, verify, use, make, sign(image, identity), *notarise]
 
 
 def sign(path: Path, identity: str, entitlements: Path | None = None) -> list[str | Path]:

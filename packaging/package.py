@@ -33,6 +33,7 @@ MOST_INSTALLED, MOST_PACKED = 900_000_000, 300_000_000  # bytes
 PARTS = 20
 PAGE = 4096  # bytes
 MOST_ASSET = 2**31 - 1  # bytes: a larger file cannot be attached to a release
+BLOCK_BYTES, PART_BYTES = 2**20, 1900 * 2**20
 INDEX = "SHEEPOP_TORCH_INDEX"  # where a variant's torch comes from: an index's address, or a folder of wheels
 on_windows, on_macos = sys.platform == "win32", sys.platform == "darwin"
 
@@ -64,13 +65,10 @@ def main() -> None:
             made.append(pack(folder, dist, chosen.torch))
     if on_windows:  # the slices of a large installer
         made += sorted(dist.glob(f"{made[0].stem}-*.bin"))
+    made = [part for path in made for part in parts_of(path)]
     keep_checksums(made, dist)
     for path in made:
         print(f"{path.stat().st_size / 1e6:8,.0f} MB  {path.name}")
-    if too_large := [path.name for path in made if path.stat().st_size > MOST_ASSET]:
-        print(
-            f"Larger than a release's file may be, 2 GiB: {', '.join(too_large)}. Split it, or hand it on as it is."
-        )
     if chosen.torch:  # CUDA's libraries are larger than all else
         return
     if bytes_of(folder) > MOST_INSTALLED or made[0].stat().st_size > MOST_PACKED:
@@ -183,6 +181,25 @@ def pack_tar(folder: Path, dist: Path, variant: str = "") -> Path:
     command = ["tar", *options, "-I", "gzip -n -6", "-C", folder.parent, "-cf", target, folder.name]
     subprocess.run(command, check=True)
     return target
+
+
+def parts_of(path: Path) -> list[Path]:
+    """The file, or where a release could not take it, that is from 2 GiB on, its parts: `cat NAME.0* > NAME`."""
+    size = path.stat().st_size
+    if size <= MOST_ASSET:
+        return [path]
+    parts = []
+    with path.open("rb") as whole:
+        while (done := whole.tell()) < size:
+            part = path.with_name(f"{path.name}.{len(parts) + 1:03d}")
+            with part.open("wb") as file:
+                for _ in range(PART_BYTES // BLOCK_BYTES):
+                    file.write(whole.read(BLOCK_BYTES))
+            assert whole.tell() > done
+            parts.append(part)
+    path.unlink()
+    print(f"{path.name} is larger than a release's file may be: {', '.join(part.name for part in parts)}")
+    return parts
 
 
 def keep_checksums(paths: list[Path], dist: Path) -> None:

@@ -4,7 +4,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from debian import COMMAND, NAME, PACKAGE, ROOT, version
+from debian import NAME, PACKAGE, ROOT, version
 
 APP_ID = "{{7C1E2B54-5C1B-4B1F-9C57-3F7E7B0D2A61}"  # what an update is known by; never another one
 WINDOW = f"{NAME}.exe"
@@ -48,7 +48,7 @@ Name: "{{autoprograms}}\{name}"; Filename: "{{app}}\{window}"
 Root: HKA; Subkey: "Software\Classes\.sheep"; ValueType: string; ValueData: "SheepOp.Model"; Flags: uninsdeletevalue
 Root: HKA; Subkey: "Software\Classes\SheepOp.Model"; ValueType: string; ValueData: "{name} model"; Flags: uninsdeletekey
 Root: HKA; Subkey: "Software\Classes\SheepOp.Model\DefaultIcon"; ValueType: string; ValueData: "{{app}}\{window},0"
-Root: HKA; Subkey: "Software\Classes\SheepOp.Model\shell\open\command"; ValueType: string; ValueData: "cmd.exe /k """"{{app}}\{command}.exe"" take ""%1"""""
+Root: HKA; Subkey: "Software\Classes\SheepOp.Model\shell\open\command"; ValueType: string; ValueData: """{{app}}\{window}"" ""%1"""
 
 
 [Run]
@@ -103,7 +103,6 @@ def installer_script(folder: Path, dist: Path, icon: Path, variant: str = "") ->
         dist=dist,
         output=output_name(variant),
         folder=folder,
-        command=COMMAND,
     )
 
 

@@ -36,11 +36,11 @@ def test_the_uninstaller_is_told_of_nothing_that_the_installer_did_not_bring(scr
     assert "userappdata" not in script
 
 
-def test_a_sheep_file_is_taken_in_by_the_command_that_does_so(scripts, tmp_path):
+def test_a_double_click_on_a_sheep_file_opens_the_window_with_it(scripts, tmp_path):
     script = scripts("windows").installer_script(Path("C:/frozen"), tmp_path, tmp_path / "app.ico")
     command = next(line for line in script.splitlines() if r"shell\open\command" in line)
     value = command.partition('ValueData: "')[2][:-1].replace('""', '"')
-    assert value == r'cmd.exe /k ""{app}\sheepop.exe" take "%1""'
+    assert value == r'"{app}\SheepOp Studio.exe" "%1"'
 
 
 def test_a_variant_with_cuda_comes_in_slices_below_the_limit_of_an_asset(scripts, tmp_path):
@@ -76,6 +76,8 @@ def test_finder_knows_sheep_files(scripts):
     plist = plistlib.loads(plistlib.dumps(scripts("macos").info_plist()))
     (kind,) = plist["UTExportedTypeDeclarations"]
     assert kind["UTTypeTagSpecification"]["public.filename-extension"] == ["sheep"]
+    (opened,) = plist["CFBundleDocumentTypes"]
+    assert opened["LSItemContentTypes"] == [kind["UTTypeIdentifier"]]
 
 
 @pytest.fixture
@@ -108,6 +110,27 @@ def test_the_app_alone_gets_rights_and_the_image_is_notarised_last(scripts, bund
     assert [command[-1] for command in commands if "--entitlements" in command] == [bundle]
     assert all("--timestamp" in command for command in commands if "--sign" in command)
     assert [command[1] for command in commands[-2:]] == ["notarytool", "stapler"]
+
+
+def test_the_signed_app_is_used_before_it_is_packed(scripts, bundle):
+    commands = scripts("macos").commands(bundle, Path("s.dmg"), Path("e.plist"), "-", "")
+    assert commands[-2] == [bundle / "Contents" / "MacOS" / "sheepop", "selftest"]
+    assert commands[-1][0] == "hdiutil"
+
+
+def test_what_a_release_cannot_take_comes_in_parts_that_make_the_whole(scripts, tmp_path, monkeypatch):
+    package = scripts("package")
+    monkeypatch.setattr(package, "MOST_ASSET", 25)
+    monkeypatch.setattr(package, "BLOCK_BYTES", 5)
+    monkeypatch.setattr(package, "PART_BYTES", 20)
+    whole, small = tmp_path / "a.tar.gz", tmp_path / "b.deb"
+    whole.write_bytes(bytes(range(47)))
+    small.write_bytes(b"small")
+    parts = package.parts_of(whole)
+    assert [part.name for part in parts] == ["a.tar.gz.001", "a.tar.gz.002", "a.tar.gz.003"]
+    assert b"".join(part.read_bytes() for part in parts) == bytes(range(47))
+    assert not whole.exists()
+    assert package.parts_of(small) == [small]
 
 
 def test_without_an_identity_nothing_is_sent_anywhere(scripts, bundle):

@@ -1,9 +1,12 @@
 """Keys, read off the shortcuts that there are, and the letters of Alt."""
 
+import re
 from collections.abc import Sequence
 
 from PySide6.QtGui import QAction, QKeySequence, QShortcut
 from PySide6.QtWidgets import QMenu, QMenuBar, QWidget
+
+NAMED_KEYS = re.compile(r"Ctrl\+(?:Shift\+)?(?:Enter|\w)")
 
 Keys = Sequence[tuple[str, str]]  # the keys, and what they do
 
@@ -37,6 +40,11 @@ def _spelled(keys: Sequence[QKeySequence]) -> str:
     """The keys as they stand on a keyboard; the number pad's Enter is another key of the same name."""
     names = [key.toString(QKeySequence.SequenceFormat.NativeText).replace("Return", "Enter") for key in keys]
     return ", ".join(dict.fromkeys(names))
+
+
+def native_keys(sentence: str) -> str:
+    """A sentence with keys in it, such as Ctrl+F, as this system names them: macOS has Command in the place of Ctrl."""
+    return NAMED_KEYS.sub(lambda found: _spelled([QKeySequence(found.group())]), sentence)
 
 
 def with_letter(title: str, taken: set[str]) -> str:

@@ -11,7 +11,7 @@ from app.context import Context
 from app.tab import Tab, TabController
 from app.widgets.geometry import BoundedTabs
 from app.widgets.icons import icon
-from app.widgets.keys import Keys
+from app.widgets.keys import Keys, native_keys
 from app.widgets.theme import colours
 
 MakeTab: TypeAlias = tuple[Callable[[], Tab], Callable[[Any, Context, QObject], TabController]]
@@ -42,7 +42,7 @@ class TabRow(BoundedTabs):
     def _add(self, page: Tab, controller: TabController) -> None:
         self.controllers.append(controller)
         place = self.addTab(page, controller.tab.title)
-        self.setTabToolTip(place, f"{controller.tab.title} (Ctrl+{place + 1})")
+        self.setTabToolTip(place, native_keys(f"{controller.tab.title} (Ctrl+{place + 1})"))
         controller.front_requested.connect(self.setCurrentWidget)
         controller.reported.connect(self.reported)
         if controller.undo_stack is not None:

@@ -25,11 +25,25 @@ from core.config.corpus import ImportConfig
 from core.documents.document import PageText, Source
 from core.documents.folders import ledger_path
 from core.documents.ocr import PageNotReadError
-from core.documents.reader_process import KnownBytes, Parted, ReadRequest, Recognize, Reply, TextPart, serve
+from core.documents.reader_process import (
+    MEBIBYTE,
+    OUT_OF_MEMORY,
+    KnownBytes,
+    Parted,
+    ReadRequest,
+    Recognize,
+    Reply,
+    TextPart,
+    serve,
+)
 from core.errors.base import UserFacingError
+from core.system.memory import tree_rss
 from core.system.process import exit_name, start_with_pipe
 from core.wording import counted
 
+# Where the system sets no limit on a process's memory: Windows has none for one that runs already, macOS heeds none.
+WATCHES_MEMORY = sys.platform in ("win32", "darwin")
+WATCH_SECONDS = 0.2  # between two looks
 GRACE_SECONDS = 5.0  # for a reader that keeps its own time to end by itself
 START_SECONDS = 120.0  # for a worker to import what it needs, on a cold and busy machine
 # Of a file that may wait behind another: a larger one would keep an idle worker busy for long.
@@ -119,6 +133,8 @@ class ReaderPool(Generic[Result]):
             worker for worker in self._workers if worker.requests and worker.seconds > self._limit(worker)
         ]
         answers += [self._give_up(worker) for worker in late]
+        greedy = [worker for worker in self._workers if worker.requests and worker.takes_too_much()]
+        answers += [self._stop_greedy(worker) for worker in greedy]
         self._deal()
         return answers
 
@@ -200,6 +216,11 @@ class ReaderPool(Generic[Result]):
         outcome = request.failure(f"it took longer than {counted(most, 'second')}")
         return ReaderAnswer(request.source, request.page, outcome, seconds)
 
+    def _stop_greedy(self, worker: "_ReaderWorker") -> ReaderAnswer[Result]:
+        seconds, request = worker.seconds, worker.finish()
+        self._end(worker)
+        return ReaderAnswer(request.source, request.page, request.failure(OUT_OF_MEMORY), seconds)
+
     def _end(self, worker: "_ReaderWorker", patience_seconds: float = 0) -> None:
         """Part from a worker. What waited in its pipe is first in the queue again."""
         worker.kill(patience_seconds)
@@ -220,7 +241,12 @@ class _ReaderWorker:
     """One process, and this side's end of its pipe. The first of its requests is in hand, and `parts` came for it."""
 
     def __init__(self, config: ImportConfig, readers: bytes, scratch: str) -> None:
-        self._process, self.connection = start_with_pipe(serve, config, readers, scratch, name="reader")
+        self._is_watched = WATCHES_MEMORY
+        self._process, self.connection = start_with_pipe(
+            serve, config, readers, scratch, self._is_watched, name="reader"
+        )
+        self._most_bytes, self._looked = config.memory_mib * MEBIBYTE, 0.0
+        self._own_bytes = 0  # of the program and its libraries
         self.requests: deque[ReadRequest] = deque()
         self.parts: list[str] = []
         self.has_begun = False
@@ -251,6 +277,15 @@ class _ReaderWorker:
     def begin(self) -> None:
         """It has imported what it needs: only now does the first request's time run."""
         self.has_begun, self._taken_up = True, time.monotonic()
+        self._own_bytes = tree_rss(self._process.pid or 0) if self._is_watched else 0
+
+    def takes_too_much(self) -> bool:
+        """Whether it takes more memory than a file may need, where only this side can tell."""
+        now = time.monotonic()
+        if not (self._is_watched and self.has_begun) or now - self._looked < WATCH_SECONDS:
+            return False
+        self._looked = now
+        return tree_rss(self._process.pid or 0) > self._own_bytes + self._most_bytes
 
     def finish(self) -> ReadRequest:
         """The request in hand has come to its end, and the one behind it is taken up."""

@@ -90,10 +90,13 @@ class Reply(NamedTuple):
     is_last: bool = False
 
 
-def serve(connection: Connection, config: ImportConfig, readers: bytes, scratch: str) -> None:
+def serve(
+    connection: Connection, config: ImportConfig, readers: bytes, scratch: str, is_watched: bool
+) -> None:
     """Answer requests until the other side closes the pipe, or memory has run out once.
 
     Args:
+        is_watched: The other side sees that it takes no more memory than it may; else the system does.
         readers: A `Read` and a `Recognize`, pickled; None as the second for `reading.recognize_page`.
         scratch: The folder for temporary files, which the other side sweeps while it lives.
     """
@@ -102,7 +105,8 @@ def serve(connection: Connection, config: ImportConfig, readers: bytes, scratch:
     from core.documents.reading import recognize_page
 
     reader, recognizer = pickle.loads(readers)
-    _limit_memory(config.memory_mib * MEBIBYTE)
+    if not is_watched:
+        _limit_memory(config.memory_mib * MEBIBYTE)
     worker = Worker(config, reader, recognizer or recognize_page)
     os.dup2(os.open(os.devnull, os.O_WRONLY), STDERR)  # libraries in C print every flaw of every file there
     try:
@@ -128,9 +132,7 @@ def _enter_folder(scratch: str) -> None:
 
 
 def _limit_memory(file_bytes: int) -> None:
-    """Let a file take so much on top of what the program and its libraries take. Windows sets no such limit."""
-    if sys.platform == "win32":
-        return
+    """Let a file take so much on top of what the program and its libraries take."""
     import resource  # not on Windows
 
     limit = (address_space() or LIBRARY_BYTES) + file_bytes

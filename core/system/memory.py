@@ -55,6 +55,20 @@ def _left(folder: Path, limit: str, used: str, cached: str) -> Iterator[int]:
     yield most - taken + int(stat.get(cached, 0))
 
 
+def tree_rss(pid: int) -> int:
+    """The bytes of RAM that a process and those that it has started hold; 0 where it is gone."""
+    import psutil  # here, because readers of files start without it
+
+    total = 0
+    try:
+        process = psutil.Process(pid)
+        for one in (process, *process.children(recursive=True)):
+            total += int(one.memory_info().rss)
+    except psutil.Error:  # gone meanwhile
+        return total
+    return total
+
+
 def address_space() -> int | None:
     """The bytes of address space that it has taken; None where the system does not say, as all but Linux."""
     try:
@@ -73,8 +87,10 @@ def peak_rss_mib() -> float:
         status = Path("/proc/self/status").read_text(encoding="utf-8")
         peak = next((line for line in status.splitlines() if line.startswith("VmHWM:")), "VmHWM: 0 kB")
         return int(peak.split()[1]) / KIBIBYTE
-    try:
-        import resource  # not on Windows
-    except ImportError:
-        return 0.0
+    if sys.platform == "win32":
+        import psutil
+
+        return float(psutil.Process().memory_info().peak_wset) / MEBIBYTE
+    import resource  # not on Windows
+
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / MEBIBYTE  # macOS counts bytes

@@ -72,3 +72,38 @@ def test_without_a_display_there_is_none(monkeypatch):
 def test_it_shows_where_there_is_no_command(monkeypatch, arguments, asked):
     monkeypatch.delenv("SHEEPOP_WORKSPACE", raising=False)
     assert main.asked_of_window(arguments) == asked
+
+
+OPENED = """
+import sys
+from pathlib import Path
+from PySide6.QtCore import QCoreApplication, QTimer
+from PySide6.QtGui import QFileOpenEvent
+from app.application import run
+from app.splash import application
+from app.window.main_window import MainWindow
+from core.runs.folder import Workspace
+
+def taken(window, files):
+    for path in files:
+        print(path.name, flush=True)
+        if path.name == "late.sheep":
+            QTimer.singleShot(0, window.close)
+
+MainWindow.add_files = taken
+app = application()
+QCoreApplication.sendEvent(app, QFileOpenEvent("/models/early.sheep"))
+QTimer.singleShot(0, lambda: QCoreApplication.sendEvent(app, QFileOpenEvent("/models/late.sheep")))
+sys.exit(run(Workspace(Path(sys.argv[1]))))
+"""
+
+
+def test_a_file_that_macos_hands_over_is_taken_also_before_there_is_a_window(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-c", OPENED, tmp_path / "workspace"],
+        check=False,
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+    )
+    assert (done.stdout.split(), done.returncode) == (["early.sheep", "late.sheep"], 0), done.stderr

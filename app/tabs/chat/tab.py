@@ -21,6 +21,7 @@ from app.tabs.chat.talk_column import TalkColumn
 from app.tabs.chat.view.shown_message import ShownMessage
 from app.widgets.banner import Banner, BannerStack
 from app.widgets.controls.small import named_button
+from app.widgets.keys import native_keys
 from app.widgets.layout import column, row
 from app.widgets.theme import HUGE, LARGE, MEDIUM
 from core.conversations.message import ConversationKind
@@ -191,10 +192,13 @@ class ChatTab(Tab):
 
     def _make_buttons(self) -> None:
         self.new_button = named_button(
-            "&New chat", "newChatButton", "add", "Begin a new conversation (Ctrl+N)"
+            "&New chat", "newChatButton", "add", native_keys("Begin a new conversation (Ctrl+N)")
         )
         self.inspect_button = named_button(
-            "Inspect", "inspectReplyButton", "inspect", "See how the model came to its last reply (Ctrl+I)"
+            "Inspect",
+            "inspectReplyButton",
+            "inspect",
+            native_keys("See how the model came to its last reply (Ctrl+I)"),
         )
         self.panel_button = named_button("&Panel", "chatPanelButton", "settings", PANEL_TOOLTIP)
         self.panel_button.setCheckable(True)

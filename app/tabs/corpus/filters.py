@@ -19,6 +19,7 @@ from app.tabs.corpus.rows import RowFilter, Summary
 from app.tabs.corpus.tag_box import TagBox
 from app.widgets.flow_layout import FlowLayout
 from app.widgets.icons import icon
+from app.widgets.keys import native_keys
 from app.widgets.label import Label
 from app.widgets.layout import STRETCH, column, row
 from app.widgets.theme import HUGE, MEDIUM, SMALL, TINY, colours, set_role
@@ -48,12 +49,16 @@ class FilterRow(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.filter_box = _box(
-            "filterBox", "Filter by name", "Show only the files whose names contain this (Ctrl+F)"
+            "filterBox",
+            "Filter by name",
+            native_keys("Show only the files whose names contain this (Ctrl+F)"),
         )
         self.search_box = _box(
             "searchBox",
             "Search in texts",
-            "Show only the documents that contain these words; “quoted words” match as a phrase (Ctrl+Shift+F)",
+            native_keys(
+                "Show only the documents that contain these words; “quoted words” match as a phrase (Ctrl+Shift+F)"
+            ),
         )
         self._pictures = {
             self.filter_box.addAction(icon("file"), QLineEdit.ActionPosition.LeadingPosition): "file",

@@ -11,6 +11,7 @@ from app.context import Context
 from app.errors import present
 from app.jobs.job import Job, OpenStream
 from app.tabs.corpus.tab import CorpusTab
+from app.widgets.keys import native_keys
 from core.corpus.missing import Missing
 from core.corpus.rows import DocumentRow
 from core.errors.base import UnknownDocumentError
@@ -230,7 +231,9 @@ class LibraryController(QObject):
     def _show_removed(self, document_ids: list[int]) -> None:
         self._tab.documents.remove(document_ids)
         self.reported.emit(
-            f"Removed {_documents(document_ids)}; the files stay where they are. Undo with Ctrl+Z."
+            native_keys(
+                f"Removed {_documents(document_ids)}; the files stay where they are. Undo with Ctrl+Z."
+            )
         )
         self.refresh()  # a duplicate may have taken the place of what it repeats
 

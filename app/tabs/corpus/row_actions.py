@@ -10,6 +10,7 @@ from app.tabs.corpus.columns import has_text
 from app.tabs.corpus.rows import Summary
 from app.widgets.controls.small import application
 from app.widgets.icons import give_icon
+from app.widgets.keys import native_keys
 from app.widgets.label import Label
 from app.widgets.layout import STRETCH, row
 from app.widgets.theme import HUGE, LARGE, TINY
@@ -69,7 +70,7 @@ class RowActions(QObject):
             "Choose which fields of the records are text",
         )
         self.tags = self._action(
-            "Ta&gs…", "tag", self._edit_tags, "Change the tags of the selected files (Ctrl+T)"
+            "Ta&gs…", "tag", self._edit_tags, native_keys("Change the tags of the selected files (Ctrl+T)")
         )
         self.tags.setShortcut(QKeySequence("Ctrl+T"))
         self.remove = self._action(

@@ -11,6 +11,7 @@ from app.tabs.corpus.rows import Summary
 from app.widgets.controls.elided_label import ElidedLabel
 from app.widgets.empty_state import Card, EmptyState, card_button
 from app.widgets.icons import give_icon
+from app.widgets.keys import native_keys
 from app.widgets.label import Label, without_mnemonic
 from app.widgets.layout import column, row
 from app.widgets.theme import set_role
@@ -45,7 +46,7 @@ class ToolRow(QWidget):
         give_icon(self.sample_button, "sample")
         self.add_button = QPushButton("Add &documents", objectName="addButton")
         self.add_button.setToolTip(
-            "Choose files (Ctrl+O) or a folder (Ctrl+Shift+O), or drop them on this page"
+            native_keys("Choose files (Ctrl+O) or a folder (Ctrl+Shift+O), or drop them on this page")
         )
         give_icon(self.add_button, "add", "on_accent")
         set_role(self.add_button, "primary")
@@ -132,7 +133,11 @@ class FirstStart(EmptyState):
         )
         self.sample_button.clicked.connect(self.sample_requested)
         self.files_button = card_button(
-            "Add your documents", "addCardButton", "add", "Choose files to learn from (Ctrl+O)", False
+            "Add your documents",
+            "addCardButton",
+            "add",
+            native_keys("Choose files to learn from (Ctrl+O)"),
+            False,
         )
         self.files_button.clicked.connect(self.files_requested)
         self.add_card(

@@ -62,17 +62,19 @@ def move_workspace(workspace: Workspace, target: Path, stop: StopToken) -> Task[
         target.parent.mkdir(parents=True, exist_ok=True)
         if _renamed(workspace.root, target):
             return Workspace(target)
-        draft = target.with_name(f".{target.name}{DRAFT}")
-        shutil.rmtree(draft, ignore_errors=True)  # what a kill left
-        try:
-            yield from _copy(workspace, draft, stop)
-            if stop.asked:
-                return workspace
-            _make_room(target)
-            rename(draft, target)
-            sync(target.parent)
-        finally:
-            shutil.rmtree(draft, ignore_errors=True)
+        draft = _draft(target)
+        with FileLock(_lock(target), thread_local=False):
+            shutil.rmtree(draft, ignore_errors=True)  # what a kill left
+            try:
+                yield from _copy(workspace, draft, stop)
+                if stop.asked:
+                    return workspace
+                _make_room(target)
+                rename(draft, target)
+                sync(target.parent)
+            finally:
+                shutil.rmtree(draft, ignore_errors=True)
+                _lock(target).unlink(missing_ok=True)
     _remove(workspace.root)
     return Workspace(target)
 
@@ -169,10 +171,30 @@ def _remove(old: Path) -> None:
 
 
 def remove_rest(old: Path) -> bool:
-    """Remove what is left, also by a kill, of a workspace that has moved away from here. Whether there was anything."""
-    was_there = _rest(old).is_dir()
-    shutil.rmtree(_rest(old), ignore_errors=True)
-    return was_there
+    """Remove what is left, also by a kill, of a workspace that moved away from here or was to move here.
+
+    Returns:
+        Whether there was anything that could go.
+    """
+    left = [folder for folder in (_rest(old), _draft(old)) if folder.is_dir()]
+    if not left:
+        return False
+    try:
+        with FileLock(_lock(old), timeout=0, thread_local=False):
+            for folder in left:
+                shutil.rmtree(folder, ignore_errors=True)
+            _lock(old).unlink(missing_ok=True)
+    except (Timeout, OSError):  # a workspace moves here just now, or nothing can be written
+        return False
+    return True
+
+
+def _draft(target: Path) -> Path:
+    return target.with_name(f".{target.name}{DRAFT}")
+
+
+def _lock(target: Path) -> Path:
+    return target.with_name(f".{target.name}.lock")
 
 
 def _rest(old: Path) -> Path:

@@ -63,6 +63,11 @@ def misbehave(order: str) -> None:
             time.sleep(600)
         case "crash":
             os.abort()
+        case "swell slowly":  # until somebody ends it
+            held = []
+            while True:
+                held.append(b"x" * 2**24)
+                time.sleep(0.005)
         case "swell":
             bytearray(8 * 1024**3)
         case "defect":

@@ -286,6 +286,15 @@ def test_a_worker_whose_memory_ran_out_is_replaced(open_pool, tmp_path):
         assert isinstance(read_all(pool, [good])[0], Document)
 
 
+def test_a_reader_is_watched_where_the_system_sets_no_limit(open_pool, tmp_path, monkeypatch):
+    monkeypatch.setattr(isolation, "WATCHES_MEMORY", True)
+    fine, swelling, last = write_files(tmp_path, "fine", "swell slowly", "fine")
+    with open_pool(ImportConfig(memory_mib=256), 1) as pool:
+        outcomes = read_all(pool, [fine, swelling, last])
+    assert str(outcomes[1]) == "1.txt could not be read: it needs more memory than its reader may have."
+    assert all(isinstance(outcome, Document) for outcome in (outcomes[0], outcomes[2]))
+
+
 def test_a_missing_file_is_told_as_missing_even_where_its_size_was_known(open_pool, tmp_path):
     source = Source(tmp_path / "gone.txt")
     with open_pool(ImportConfig(), 1) as pool:

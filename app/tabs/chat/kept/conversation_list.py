@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
 from app.tabs.chat.kept.conversation_delegate import ConversationDelegate
 from app.tabs.chat.kept.conversation_model import ConversationModel
 from app.widgets.icons import give_icon
+from app.widgets.keys import native_keys
 from app.widgets.label import Label
 from app.widgets.layout import column, row
 from app.widgets.theme import MEDIUM
@@ -224,7 +225,7 @@ class ConversationList(QWidget):
         self.search_box = QLineEdit(objectName="conversationSearch", clearButtonEnabled=True)
         self.search_box.setPlaceholderText("Search")
         self.search_box.setAccessibleName("Search in conversations")
-        self.search_box.setToolTip("Find conversations by what was said in them (Ctrl+K)")
+        self.search_box.setToolTip(native_keys("Find conversations by what was said in them (Ctrl+K)"))
         self.search_box.installEventFilter(self)
         self.more_button = QToolButton(objectName="conversationMoreButton")
         self.more_button.setToolTip("Rename, pin, export, import or delete")

@@ -5,6 +5,7 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QFrame, QLineEdit, QToolButton, QWidget
 
 from app.widgets.controls.small import tool_button
+from app.widgets.keys import native_keys
 from app.widgets.label import Label
 from app.widgets.layout import row
 from app.widgets.theme import SMALL, TINY, set_role
@@ -34,7 +35,9 @@ class FindBar(QFrame):
         self.field = QLineEdit(objectName="findField", maxLength=LONGEST_WORDS, clearButtonEnabled=True)
         self.field.setPlaceholderText("Find")
         self.field.setAccessibleName("Find")
-        self.field.setToolTip("Find words in the conversation or the text (Ctrl+F); case is ignored")
+        self.field.setToolTip(
+            native_keys("Find words in the conversation or the text (Ctrl+F); case is ignored")
+        )
         self.field.textChanged.connect(self.words_changed)
         self.place = Label(objectName="findPlaceLabel", accessibleName="Match", role="muted")
         self.previous = _button("previousMatchButton", "chevron-up", "Previous match", "Shift+F3")

@@ -5,6 +5,7 @@ from PySide6.QtGui import QKeyEvent, QTextCursor
 from PySide6.QtWidgets import QFrame, QPlainTextEdit, QPushButton, QWidget
 
 from app.widgets.controls.small import named_button
+from app.widgets.keys import native_keys
 from app.widgets.layout import STRETCH, column, row
 from app.widgets.theme import SMALL, set_role
 
@@ -30,7 +31,7 @@ class MessageEdit(QFrame):
         self.text = _Field(text)
         self.text.moveCursor(QTextCursor.MoveOperation.End)
         self.text.setAccessibleName("Text of the message")
-        self.text.setToolTip("The text of the message. Ctrl+Enter saves, Esc cancels")
+        self.text.setToolTip(native_keys("The text of the message. Ctrl+Enter saves, Esc cancels"))
         self.text.save_requested.connect(self._save)
         self.text.cancel_requested.connect(self.cancelled)
         self.save_button = self._button("Save & send" if sends else "Save", "saveMessageButton", "check")
@@ -48,7 +49,7 @@ class MessageEdit(QFrame):
         return text + SMALL + self.save_button.sizeHint().height()
 
     def _button(self, text: str, name: str, picture: str) -> QPushButton:
-        keys = "Esc" if picture == "close" else "Ctrl+Enter"
+        keys = "Esc" if picture == "close" else native_keys("Ctrl+Enter")
         button = named_button(
             text.replace("&", "&&"),
             name,

@@ -13,7 +13,7 @@ from app.widgets.flow_layout import FlowLayout
 from app.widgets.label import Label
 from app.widgets.layout import STRETCH, column, row
 from app.widgets.shade import ShadeLegend
-from app.widgets.theme import LARGE, MEDIUM, SMALL, TINY, set_role
+from app.widgets.theme import LARGE, MEDIUM, SMALL, TINY, mono_font, set_role
 from app.widgets.token_text import first_of, probability, visible
 from core.inspection.inspected import Inspected
 from core.inspection.selection import Selection
@@ -78,8 +78,8 @@ class TokensView(InspectView):
     def _facts_card(self) -> QFrame:
         card = QFrame()
         set_role(card, "panel")
-        set_role(self.facts["Token"].value, "mono")
-        set_role(self.facts["UTF-8 bytes"].value, "mono")
+        for name in ("Token", "UTF-8 bytes"):
+            self.facts[name].value.setFont(mono_font())
         inside = QWidget()
         flow = FlowLayout(inside, LARGE)
         for fact in self.facts.values():

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QAbstractItemView, QDialog, QDialogButtonBox, QLis
 from app.tabs.train.documents.document_words import share_words
 from app.widgets.controls.check_list import CheckList, CheckRow, check_view
 from app.widgets.controls.editors import TextEdit, editor_for
+from app.widgets.keys import native_keys
 from app.widgets.label import Label
 from app.widgets.layout import STRETCH, boxed, column, form, row
 from app.widgets.rows import Texts
@@ -61,7 +62,7 @@ class DocumentDialog(QDialog):
         self.own_button = _shortcut(
             "&Everything but the sample", "withoutSampleButton", "Exclude what is tagged “sample”"
         )
-        self.no_tags = Label(NO_TAGS, objectName="noTagsLabel", wordWrap=True, role="muted")
+        self.no_tags = Label(native_keys(NO_TAGS), objectName="noTagsLabel", wordWrap=True, role="muted")
         self.count = Label(objectName="documentCount", wordWrap=True)
         self.problem = Label(objectName="filterProblem", wordWrap=True, role="error")
         self.names = Texts(self)

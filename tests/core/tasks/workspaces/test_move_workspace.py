@@ -204,3 +204,15 @@ def test_a_kill_while_the_old_one_is_removed_leaves_the_new_one_and_a_rest_that_
     assert module.remove_rest(trained.root)
     assert list(trained.root.parent.glob(f".*{module.LEFT}")) == []
     assert not module.remove_rest(trained.root)
+
+
+def test_what_a_kill_has_left_of_a_copy_goes_unless_it_is_being_made(trained, tmp_path):
+    target = tmp_path / "new"
+    draft = tmp_path / f".new{module.DRAFT}"
+    draft.mkdir()
+    (draft / "half").write_text("half")
+    with module.FileLock(module._lock(target)):
+        assert not module.remove_rest(target)
+        assert draft.exists()
+    assert module.remove_rest(target)
+    assert [path for path in tmp_path.iterdir() if path.name.startswith(".new")] == []
