@@ -96,7 +96,8 @@ def _step(
 
 
 def _attend(block: Block, layer: int, read: Tensor, rotary: Tensor | None, changes: Changes) -> AttentionStep:
-    q, k, v = block.attention.project(read, rotary)  # 3 x (B, H, T, D)
+    q, k, v = block.attention.project(read, rotary)  # (B, H, T, D), 2 x (B, K, T, D)
+    k, v = block.attention.for_each_head(k), block.attention.for_each_head(v)  # 2 x (B, H, T, D)
     if changes.positions:
         mask = visible(q.shape[2], changes.positions, q.device)  # (T, T)
         mixed = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)  # (B, H, T, D)

@@ -10,10 +10,12 @@ Shapes
 from collections.abc import Iterator
 from typing import cast
 
+import torch
 from torch import Tensor, nn
 
 from core.capture.forward import ResidualStep
 from core.config.model import ModelConfig
+from core.model.attention import Attention
 from core.model.block import Block
 from core.model.transformer import Transformer
 
@@ -51,19 +53,25 @@ def of_ends(model: Transformer, logits: Tensor) -> Iterator[tuple[str, Tensor]]:
 def _of_attention(
     block: Block, config: ModelConfig, name: str, step: ResidualStep
 ) -> Iterator[tuple[str, Tensor]]:
-    attention, H, C = block.attention, config.n_heads, config.d_model
-    D = C // H
+    attention, C, D = block.attention, config.d_model, config.head_width
     weight = _weight(attention.qkv_proj)
     if weight is not None:
         kept = D if D * C <= TINY else 1
-        yield f"{name}.qkv_proj.weight", weight.view(3, H, D, C)[:, :, :kept]  # (3, H, R, C)
+        by_head = torch.stack([t[0] for t in _by_head(attention, weight.T[None])])  # (3, H, C, D)
+        yield f"{name}.qkv_proj.weight", by_head[..., :kept].transpose(2, 3)  # (3, H, R, C)
     weight = _weight(attention.out_proj)
     if weight is not None:
         yield f"{name}.out_proj.weight", _rows(weight)  # (R, C)
     changed = config.qk_norm or config.positions == "rotary"
     if changed and 2 * config.n_layers * step.read.shape[1] * C <= MOST_HIDDEN:
-        qkv = attention.qkv_proj(step.read).unflatten(-1, (3, H, D))  # (1, T, 3, H, D)
-        yield f"{name}.raw", qkv[0, :, :2].permute(1, 2, 0, 3)  # (2, H, T, D)
+        q, k, _ = _by_head(attention, attention.qkv_proj(step.read))  # 3 x (1, H, T, D)
+        yield f"{name}.raw", torch.cat((q, k))  # (2, H, T, D)
+
+
+def _by_head(attention: Attention, qkv: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """What was projected, (1, T, H D + 2 K D), as each head reads it: 3 x (1, H, T, D)."""
+    q, k, v = attention.by_head(qkv)  # (1, H, T, D), 2 x (1, K, T, D)
+    return q, attention.for_each_head(k), attention.for_each_head(v)
 
 
 def _of_feed_forward(

@@ -1,6 +1,7 @@
 """What the user chooses about the transformer: every option that the reference documents name."""
 
-from typing import Literal, Self
+import math
+from typing import Any, Literal, Self
 
 from pydantic import model_validator
 
@@ -21,6 +22,21 @@ class ModelConfig(Config):
     )
     n_heads: int = setting(
         4, "Heads", "Attention heads per layer; the width must be a multiple of them.", ge=1, le=MOST_HEADS
+    )
+    n_kv_heads: int = setting(
+        0,
+        "Key-value heads",
+        "Heads of keys and values, each for an equal group of heads: a smaller KV cache; 0: as many as heads.",
+        ge=0,
+        le=MOST_HEADS,
+    )
+    head_dim: int = setting(
+        0,
+        "Head width",
+        "Length of each head's queries, keys and values; 0: the width divided by the heads.",
+        unit="dimensions",
+        ge=0,
+        le=8192,
     )
     d_model: int = setting(
         256,
@@ -60,6 +76,38 @@ class ModelConfig(Config):
     position_base: float = setting(
         10000.0, "Position base", "Base of the wavelengths of sinusoidal and rotary positions.", gt=1, le=1e9
     )
+    position_scaling: Literal["none", "linear", "llama3", "yarn"] = setting(
+        "none",
+        "Position scaling",
+        "How rotary positions are stretched over a longer context than the one that they were learned in: all alike "
+        "(linear), or those of long wavelengths alone (llama3, yarn).",
+        titles=("None", "Linear", "Llama 3", "YaRN"),
+    )
+    position_factor: float = setting(
+        1.0, "Position factor", "By how much rotary positions are stretched.", ge=1, le=1e6
+    )
+    position_original: int = setting(
+        8192,
+        "Original context",
+        "The context that rotary positions were learned in, before they were stretched (llama3, yarn).",
+        unit="tokens",
+        ge=1,
+        le=10**9,
+    )
+    position_low_turns: float = setting(
+        1.0,
+        "Low turns",
+        "Pairs of dimensions that turn less often within the original context are stretched whole (llama3, yarn).",
+        gt=0,
+        le=1e6,
+    )
+    position_high_turns: float = setting(
+        4.0,
+        "High turns",
+        "Pairs of dimensions that turn more often within the original context are not stretched (llama3, yarn).",
+        gt=0,
+        le=1e6,
+    )
     norm: Literal["pre", "post", "none"] = setting(
         "pre",
         "Norm",
@@ -93,6 +141,11 @@ class ModelConfig(Config):
         True, "Output projection", "Linear layer (W_O) after the heads are concatenated."
     )
     attention_bias: bool = setting(False, "Attention bias", "Bias terms in the attention projections.")
+    qkv_bias: bool = setting(
+        False,
+        "Query-key-value bias",
+        "Bias terms in the projections of queries, keys and values also where attention bias is off, as Qwen2 has them.",
+    )
     feed_forward_bias: bool = setting(True, "Feed-forward bias", "Bias terms in the feed-forward layers.")
     head_bias: bool = setting(False, "Head bias", "Bias term on the logits.")
     tied_embeddings: bool = setting(
@@ -125,11 +178,44 @@ class ModelConfig(Config):
 
     @model_validator(mode="after")
     def _shapes_fit(self) -> Self:
-        if self.d_model % self.n_heads:
+        if not self.head_dim and self.d_model % self.n_heads:
             raise ValueError(f"d_model: {self.d_model} must be a multiple of n_heads, {self.n_heads}")
-        if self.positions == "rotary" and (self.d_model // self.n_heads) % 2:
+        if self.n_kv_heads and self.n_heads % self.n_kv_heads:
+            raise ValueError(f"n_heads: {self.n_heads} must be a multiple of n_kv_heads, {self.n_kv_heads}")
+        if self.head_dim and not self.output_projection and self.n_heads * self.head_dim != self.d_model:
+            raise ValueError("head_dim: without an output projection the heads must make up the width")
+        if self.positions == "rotary" and self.head_width % 2:
             raise ValueError("d_model: rotary positions need an even number of dimensions per head")
+        if (
+            self.position_scaling in ("llama3", "yarn")
+            and self.position_low_turns >= self.position_high_turns
+        ):
+            raise ValueError("position_low_turns: it must be below position_high_turns")
         return self
+
+    @property
+    def head_width(self) -> int:
+        """D, the length of a head's queries, keys and values."""
+        return self.head_dim or self.d_model // self.n_heads
+
+    @property
+    def kv_heads(self) -> int:
+        """K, how many heads of keys and values there are."""
+        return self.n_kv_heads or self.n_heads
+
+    @property
+    def qkv_rows(self) -> tuple[int, int, int]:
+        """How many outputs the projections of queries, keys and values have: H D, K D, K D."""
+        return (
+            self.n_heads * self.head_width,
+            self.kv_heads * self.head_width,
+            self.kv_heads * self.head_width,
+        )
+
+    @property
+    def has_qkv_bias(self) -> bool:
+        """Whether these projections have bias terms."""
+        return self.attention_bias or self.qkv_bias
 
 
 def d_ff_beside(model: ModelConfig, d_model: int) -> int:
@@ -151,9 +237,10 @@ def count_parameters(model: ModelConfig, vocab_size: int) -> int:
     """The number of weights that training changes, tied ones counted once. Nothing is built."""
     C, F = model.d_model, model.d_ff
     norm = 0 if model.norm == "none" else C * (2 if model.norm_type == "layer_norm" else 1)
-    attention = 3 * C * C + model.output_projection * C * C
-    attention += model.attention_bias * (3 * C + model.output_projection * C)
-    attention += model.qk_norm * 2 * (C // model.n_heads)
+    rows, mixed = sum(model.qkv_rows), model.qkv_rows[0]
+    attention = rows * C + model.output_projection * mixed * C
+    attention += model.has_qkv_bias * rows + model.attention_bias * model.output_projection * C
+    attention += model.qk_norm * 2 * model.head_width
     widening = 2 if model.activation == "swiglu" else 1
     feed_forward = model.feed_forward * (
         (widening + 1) * C * F + model.feed_forward_bias * (widening * F + C)
@@ -162,3 +249,46 @@ def count_parameters(model: ModelConfig, vocab_size: int) -> int:
     embeddings = vocab_size * C + (model.positions == "learned") * model.context_length * C
     head = (not model.tied_embeddings) * vocab_size * C + model.head_bias * vocab_size
     return model.n_layers * block + embeddings + head + (model.norm == "pre") * norm
+
+
+def stretch_frequencies(frequency: Any, model: ModelConfig) -> Any:
+    """The frequencies of rotary positions as the model's scaling changes them, in radians per position.
+
+    Args:
+        frequency: base^(-2i / D) for each pair i of dimensions, (D / 2,), a tensor or an array of numpy's.
+
+    Returns:
+        (D / 2,), of the same library.
+
+    Source:
+        linear: Chen et al., "Extending Context Window of Large Language Models via Positional Interpolation", 2023,
+        equation 4. llama3: Grattafiori et al., "The Llama 3 Herd of Models", 2024, as in Meta's `apply_scaling`. yarn:
+        Peng et al., "YaRN: Efficient Context Window Extension of Large Language Models", 2023, definition 2, whose ramp runs
+        over the numbers of the pairs and begins and ends at whole ones.
+    """
+    if model.position_scaling == "none":
+        return frequency
+    slow = frequency / model.position_factor  # (D / 2,)
+    if model.position_scaling == "linear":
+        return slow
+    low, high = model.position_low_turns, model.position_high_turns
+    if model.position_scaling == "llama3":
+        turns = frequency * (model.position_original / math.tau)  # (D / 2,), within the original context
+        kept = ((turns - low) / (high - low)).clip(0, 1)  # (D / 2,)
+        return kept * frequency + (1 - kept) * slow  # (D / 2,)
+    pairs = len(frequency)
+    first, last = (_pair_that_turns(turns, model, pairs) for turns in (high, low))
+    begin, end = max(math.floor(first), 0), min(math.ceil(last), 2 * pairs - 1)
+    number = (frequency * 0 + 1).cumsum(0) - 1  # (D / 2,): 0, 1, 2, ...
+    stretched = ((number - begin) / max(end - begin, 0.001)).clip(0, 1)  # (D / 2,)
+    return stretched * slow + (1 - stretched) * frequency  # (D / 2,)
+
+
+def _pair_that_turns(turns: float, model: ModelConfig, pairs: int) -> float:
+    """The number of the pair of dimensions, not whole, that turns so often within the original context."""
+    return pairs * math.log(model.position_original / (turns * math.tau)) / math.log(model.position_base)
+
+
+def position_gain(model: ModelConfig) -> float:
+    """What cosines and sines of rotary positions are multiplied by: more than 1 with YaRN alone, section 3.4 there."""
+    return 0.1 * math.log(model.position_factor) + 1 if model.position_scaling == "yarn" else 1.0

@@ -12,7 +12,24 @@ RENAMED = {  # by group: the name until 0.1, and today's
 
 LATER = {  # by group: what version 0.1 did not have
     "corpus": ("folder", "kinds", "tags", "exclude_tags", "search"),
-    "model": ("norm_type", "qk_norm", "scale_embeddings", "zero_init_residual"),
+    "model": (
+        *(
+            "norm_type",
+            "qk_norm",
+            "scale_embeddings",
+            "zero_init_residual",
+            "n_kv_heads",
+            "head_dim",
+            "qkv_bias",
+        ),
+        *(
+            "position_scaling",
+            "position_factor",
+            "position_original",
+            "position_low_turns",
+            "position_high_turns",
+        ),
+    ),
     "training": (
         *("muon_learning_rate", "muon_momentum", "muon_interval", "average_decay", "attention", "threads"),
         *("muon_floor", "snapshot_interval", "snapshot_spacing", "snapshot_dtype"),

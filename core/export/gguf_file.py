@@ -55,9 +55,15 @@ def obstacles(shape: Shape) -> Sequence[str]:
         found.append(f"its activation is {config.activation}, and llama.cpp computes gelu_tanh in a GPT-2")
     if kind == "qwen3" and config.attention_bias:
         found.append("llama.cpp has no bias in the attention of Qwen3")
-    if shape.number_type == "q8_0" and (config.d_model % BLOCK or config.d_ff % BLOCK):
+    if shape.number_type == "q8_0" and any(
+        width % BLOCK for width in (config.d_model, config.d_ff, config.qkv_rows[0])
+    ):
         found.append(
             f"Q8_0 needs widths that {BLOCK} divides, and its are {config.d_model} and {config.d_ff}"
+        )
+    if config.position_scaling != "none":
+        found.append(
+            f"its positions are stretched ({config.position_scaling}), which is not written into this format"
         )
     if tokenizer.kind == "word":
         found.append("the format has no tokenizer that knows whole words only")
@@ -123,7 +129,8 @@ def gguf_tensors(material: Material) -> Iterator[tuple[str, "Tensor"]]:
         if kind == "gpt2" and _is_transposed(name):
             yield rename(name), tensor.T.contiguous()
         elif kind == "llama" and (".q_proj." in name or ".k_proj." in name):
-            yield rename(name), _interleaved(tensor, config.n_heads)
+            heads = config.n_heads if ".q_proj." in name else config.kv_heads
+            yield rename(name), _interleaved(tensor, heads)
         else:
             yield rename(name), tensor
 
@@ -153,7 +160,8 @@ def _our_tensors(material: Material, read: "dict[str, Tensor]") -> "dict[str, Te
         there = (gpt2_name(name).name,) if kind == "gpt2" else qwen3_names(name)
         tensors = [read[rename(each)] for each in there]
         if kind == "llama" and "qkv_proj" in name:
-            tensors[:2] = [_halved(tensor, config.n_heads) for tensor in tensors[:2]]
+            heads = (config.n_heads, config.kv_heads)
+            tensors[:2] = map(_halved, tensors[:2], heads)
         found[name] = torch.cat(tensors)
     return found
 
@@ -213,7 +221,7 @@ def _add_shape(writer: "GGUFWriter", material: Material) -> None:
     from gguf import LlamaFileType
 
     config = material.model.config
-    kind, head_width = architecture(config), config.d_model // config.n_heads
+    kind, head_width = architecture(config), config.head_width
     names = {"f32": "ALL_F32", "f16": "MOSTLY_F16", "bf16": "MOSTLY_BF16", "q8_0": "MOSTLY_Q8_0"}
     writer.add_type("model")
     writer.add_name(material.facts.name)
@@ -227,7 +235,7 @@ def _add_shape(writer: "GGUFWriter", material: Material) -> None:
     if kind == "gpt2":
         writer.add_layer_norm_eps(config.norm_epsilon)
         return
-    writer.add_head_count_kv(config.n_heads)
+    writer.add_head_count_kv(config.kv_heads)
     writer.add_key_length(head_width)
     writer.add_value_length(head_width)
     writer.add_layer_norm_rms_eps(config.norm_epsilon)

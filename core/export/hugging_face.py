@@ -6,7 +6,7 @@ Shapes
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,14 @@ from core.config.model import ModelConfig
 from core.errors.exporting import UnfaithfulExportError
 from core.export.material import Facts, FilePart, Material, Shape, Verified
 from core.export.model_card import model_card
-from core.export.naming import gpt2_name, has_gpt2_twin, has_llama_twin, has_qwen3_twin, qwen3_names
+from core.export.naming import (
+    gpt2_name,
+    has_gpt2_twin,
+    has_llama_twin,
+    has_qwen2_twin,
+    has_qwen3_twin,
+    qwen3_names,
+)
 from core.export.tokenizer_json import CHAT_TEMPLATE, plain_encoder, to_engine, tokenizer_obstacles
 from core.tokenizers.tokenizer import EOS, EOS_MARKER, PAD, ROLES, SPECIALS, UNK
 
@@ -38,7 +45,12 @@ def obstacles(shape: Shape) -> Sequence[str]:
 
 def architecture(config: ModelConfig) -> str:
     """The model type that computes what this model does; "" where none does."""
-    twins = {"gpt2": has_gpt2_twin, "qwen3": has_qwen3_twin, "llama": has_llama_twin}
+    twins = {
+        "gpt2": has_gpt2_twin,
+        "qwen3": has_qwen3_twin,
+        "llama": has_llama_twin,
+        "qwen2": has_qwen2_twin,
+    }
     return next((name for name, is_twin in twins.items() if is_twin(config)), "")
 
 
@@ -80,7 +92,8 @@ def twin_tensors(material: Material) -> Iterator[tuple[str, "Tensor"]]:
             continue
         if not is_gpt2:
             names = qwen3_names(name)
-            yield from zip(names, (part.clone() for part in tensor.chunk(len(names))), strict=True)
+            rows = config.qkv_rows if len(names) > 1 else (len(tensor),)
+            yield from zip(names, (part.clone() for part in tensor.split(rows)), strict=True)
             continue
         twin = gpt2_name(name)
         yield twin.name, tensor.T.contiguous() if twin.is_transposed else tensor
@@ -91,6 +104,30 @@ def twin_tensors(material: Material) -> Iterator[tuple[str, "Tensor"]]:
     if config.positions == "sinusoidal":
         assert model.position_table is not None
         yield "transformer.wpe.weight", model.position_table  # (S, C)
+
+
+def our_tensors(
+    config: ModelConfig, kind: str, names: Iterable[str], read: Callable[[str], "Tensor"]
+) -> Iterator[tuple[str, "Tensor"]]:
+    """The weights of a model of ours from those of such a folder: put together for Qwen and Llama, turned for GPT-2.
+
+    Args:
+        kind: The model type there.
+        names: Of our tensors, as in `Transformer.state_dict()`.
+        read: Gives a tensor by its name there.
+    """
+    import torch
+
+    for name in names:
+        if config.tied_embeddings and name == "head.weight":
+            continue
+        if kind == "gpt2":
+            twin = gpt2_name(name)
+            tensor = read(twin.name)
+            yield name, tensor.T.contiguous() if twin.is_transposed else tensor
+            continue
+        parts = [read(part) for part in qwen3_names(name)]
+        yield name, parts[0] if len(parts) == 1 else torch.cat(parts)
 
 
 def verify(material: Material, folder: Path, ids: Sequence[int]) -> Verified:
@@ -152,6 +189,10 @@ def model_obstacles(config: ModelConfig) -> Iterator[str]:
         yield f"its norm is a layer norm, and {family} has RMS norm"
     if config.qk_norm and not is_modern:
         yield "GPT-2 does not norm queries and keys"
+    if config.has_qkv_bias and not config.attention_bias and (config.qk_norm or config.feed_forward_bias):
+        yield "it has biases on queries, keys and values alone, which Qwen2 has without the norm of queries and keys"
+    if not is_modern and config.qkv_rows != (config.d_model,) * 3:
+        yield "GPT-2 has as many heads of keys and values as of queries, which make up the width"
     if config.qk_norm and is_modern and config.feed_forward_bias:
         yield "Qwen3 has no bias in its feed-forward layers"
 
@@ -185,23 +226,39 @@ def _config(config: ModelConfig, vocab_size: int) -> dict[str, Any]:
     return (
         common
         | {
-            "architectures": ["Qwen3ForCausalLM" if kind == "qwen3" else "LlamaForCausalLM"],
+            "architectures": [f"{kind.capitalize()}ForCausalLM"],
             "hidden_size": config.d_model,
             "intermediate_size": config.d_ff,
             "num_hidden_layers": config.n_layers,
             "num_attention_heads": config.n_heads,
-            "num_key_value_heads": config.n_heads,
-            "head_dim": config.d_model // config.n_heads,
+            "num_key_value_heads": config.kv_heads,
+            "head_dim": config.head_width,
             "max_position_embeddings": config.context_length,
             "rms_norm_eps": config.norm_epsilon,
             "rope_theta": config.position_base,  # read by releases of transformers before 5
-            "rope_parameters": {"rope_type": "default", "rope_theta": config.position_base},
+            "rope_parameters": rope_parameters(config),
             "hidden_act": "silu",
             "attention_bias": config.attention_bias,
             "attention_dropout": config.dropout,
         }
         | ({"mlp_bias": config.feed_forward_bias} if kind == "llama" else {})
     )
+
+
+def rope_parameters(config: ModelConfig) -> dict[str, Any]:
+    """The model's rotary positions in the words of `transformers`."""
+    found: dict[str, Any] = {"rope_theta": config.position_base}
+    if config.position_scaling == "none":
+        return found | {"rope_type": "default"}
+    found |= {"rope_type": config.position_scaling, "factor": config.position_factor}
+    low, high = config.position_low_turns, config.position_high_turns
+    if config.position_scaling == "llama3":
+        found |= {"low_freq_factor": low, "high_freq_factor": high}
+    if config.position_scaling == "yarn":
+        found |= {"beta_slow": low, "beta_fast": high}
+    if config.position_scaling != "linear":
+        found |= {"original_max_position_embeddings": config.position_original}
+    return found
 
 
 def tokenizer_config(config: ModelConfig, chats: bool) -> dict[str, Any]:

@@ -60,7 +60,7 @@ def gpt2_name(name: str) -> TensorName:
 
 
 def qwen3_names(name: str) -> tuple[str, ...]:
-    """What a tensor of ours is called in Hugging Face's Qwen3 and Llama: several names where it is cut into as many equal parts.
+    """What a tensor of ours is called in Hugging Face's Qwen3 and Llama: several names where it is cut into as many parts.
 
     Args:
         name: As in `Transformer.state_dict()`.
@@ -79,6 +79,8 @@ def has_gpt2_twin(config: ModelConfig) -> bool:
         and config.norm_type == "layer_norm"
         and not config.qk_norm
         and config.positions in ("learned", "sinusoidal")
+        and config.qkv_rows == (config.d_model,) * 3
+        and config.attention_bias == config.has_qkv_bias
         and config.activation in ("gelu", "gelu_tanh", "relu")
     )
 
@@ -87,6 +89,7 @@ def has_qwen3_twin(config: ModelConfig) -> bool:
     """Whether Qwen3 computes what this model does."""
     return (
         _has_usual_parts(config)
+        and config.attention_bias == config.has_qkv_bias
         and config.norm_type == "rms_norm"
         and config.qk_norm
         and config.positions == "rotary"
@@ -99,6 +102,16 @@ def has_llama_twin(config: ModelConfig) -> bool:
     """Whether Llama computes what this model does: Qwen3 without the norm of queries and keys, and with biases if need be."""
     plain = {"qk_norm": True, "feed_forward_bias": False}
     return not config.qk_norm and has_qwen3_twin(config.model_copy(update=plain))
+
+
+def has_qwen2_twin(config: ModelConfig) -> bool:
+    """Whether Qwen2 computes what this model does: Llama with biases on queries, keys and values alone."""
+    return (
+        config.has_qkv_bias
+        and not config.attention_bias
+        and not config.feed_forward_bias
+        and has_llama_twin(config.model_copy(update={"qkv_bias": False}))
+    )
 
 
 def _has_usual_parts(config: ModelConfig) -> bool:

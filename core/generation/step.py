@@ -81,6 +81,7 @@ class _BlockStep:
     out_proj: Function
     norm_2: Function
     feed_forward: Function | None
+    shares_keys: bool  # several heads of queries read one head of keys and values
 
     def __call__(
         self,
@@ -99,8 +100,10 @@ class _BlockStep:
         else:
             new.index_copy_(0, rows, keys_and_values.flatten(0, 2))  # (2 * N * H * S, D)
         # the newest position looks at all, so that there is no mask where all have the same
-        mixed = functional.scaled_dot_product_attention(queries, keys, values, mask)  # (B, H, 1, D)
-        x = x + self.out_proj(mixed.view(x.shape))  # (B, C)
+        mixed = functional.scaled_dot_product_attention(
+            queries, keys, values, mask, enable_gqa=self.shares_keys
+        )  # (B, H, 1, D)
+        x = x + self.out_proj(mixed.view(len(x), -1))  # (B, C)
         x = x if self.norm_first else self.norm_1(x)  # (B, C)
         if self.feed_forward is None:
             return x
@@ -117,11 +120,14 @@ def _block_step(block: Block) -> _BlockStep:
         _as_function(block.attention.out_proj),
         _as_function(block.norm_2),
         _feed_forward(block.feed_forward),
+        block.attention.n_kv_heads < block.attention.n_heads,
     )
 
 
 def _projection(attention: Attention) -> Project:
     """`Attention.project`: (B, C) to queries, (B, H, 1, D), and keys and values, (2, B, H, D)."""
+    if attention.n_kv_heads < attention.n_heads:
+        return _shared_projection(attention)
     qkv_proj, H = _as_function(attention.qkv_proj), attention.n_heads
     scales: Tensor | None = None
     if isinstance(attention.q_norm, RMSNorm) and isinstance(attention.k_norm, RMSNorm):
@@ -139,6 +145,26 @@ def _projection(attention: Attention) -> Project:
                 qk = _turn(qk, rotary)  # (2, B, H, D)
             qkv = torch.cat((qk.to(x.dtype), qkv[2:]))  # (3, B, H, D)
         return qkv[0].unsqueeze(2), qkv[1:]  # (B, H, 1, D), (2, B, H, D)
+
+    return project
+
+
+def _shared_projection(attention: Attention) -> Project:
+    """The same where there are K heads of keys and values: queries, (B, H, 1, D), and keys and values, (2, B, K, D)."""
+    qkv_proj, rows = _as_function(attention.qkv_proj), attention.qkv_rows
+    H, K = attention.n_heads, attention.n_kv_heads
+    q_norm, k_norm = _as_function(attention.q_norm), _as_function(attention.k_norm)
+
+    def project(x: Tensor, rotary: Tensor | None) -> tuple[Tensor, Tensor]:
+        q, kv = qkv_proj(x).split((rows[0], 2 * rows[1]), dim=-1)  # (B, H D), (B, 2 K D)
+        q, kv = (
+            q.unflatten(-1, (H, -1)),
+            kv.unflatten(-1, (2, K, -1)).transpose(0, 1),
+        )  # (B, H, D), (2, B, K, D)
+        q, k = q_norm(q), k_norm(kv[0])  # (B, H, D), (B, K, D)
+        if rotary is not None:
+            q, k = _turn(q, rotary), _turn(k, rotary)  # (B, H, D), (B, K, D)
+        return q.to(x.dtype).unsqueeze(2), torch.stack((k.to(x.dtype), kv[1]))  # (B, H, 1, D), (2, B, K, D)
 
     return project
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from core.config.model import ModelConfig
 from core.inspection.arithmetic_parts import NO_MATRICES, PassPlace, linear_lines, merged, norm_step
 from core.inspection.captured import Floats, Ints
 from core.inspection.changes import Head, SubLayer
@@ -50,15 +51,14 @@ def visible_keys(place: PassPlace) -> Ints:
 
 def _query_key_value(place: PassPlace, read: Floats) -> Iterator[WorkedStep]:
     """The three projections of the selected position, before norm and rotation; then those."""
-    head, C = place.selection.head, place.model.d_model
-    D = C // place.model.n_heads
+    head, D = place.selection.head, place.model.head_width
     name = f"blocks.{place.layer}.attention"
     kept, all_biases = place.rows(f"{name}.qkv_proj"), place.vector(f"{name}.qkv_proj.bias")
     vectors = _projected(place)
     lines, values = [f"y = {numbers(read)}"], {"input": read}
     for number_, letter in enumerate("qkv"):
         rows = None if kept is None else kept[number_, head]
-        bias = None if all_biases is None else all_biases[number_ * C + head * D :][:D]
+        bias = None if all_biases is None else all_biases[_first_row(place.model, number_, head) :][:D]
         lines += linear_lines(letter, f"W_{letter.upper()}", read, rows, bias, D)
         if letter in vectors:
             lines.append(f"{letter} = {numbers(vectors[letter])}")
@@ -72,6 +72,12 @@ def _query_key_value(place: PassPlace, read: Floats) -> Iterator[WorkedStep]:
     yield WorkedStep("query_key_value", title, formula, tuple(lines), note=note, values=values)
     if place.model.qk_norm or place.model.positions == "rotary":
         yield _turned_step(place, vectors)
+
+
+def _first_row(model: ModelConfig, number_: int, head: int) -> int:
+    """Where a head's query (0), key (1) or value (2) begins among all that are projected."""
+    own = head * model.kv_heads // model.n_heads if number_ else head
+    return sum(model.qkv_rows[:number_]) + own * model.head_width
 
 
 def _projected(place: PassPlace) -> dict[str, Floats]:

@@ -32,7 +32,7 @@ class _Lanes:
         self.sheet = Sheet()
         self.subject, self.model, self.layer = subject, model, layer
         self.costs = attention_costs(model, model.context_length) | feed_forward_costs(model)
-        self.heads = f"{model.n_heads} × T × {model.d_model // model.n_heads}"
+        self.heads = f"{model.n_heads} × T × {model.head_width}"
 
     def box(
         self, key: str, title: str, kind: Operation, x: float, y: float, *, view: str, help: str,
@@ -103,7 +103,7 @@ def _attention(lanes: _Lanes, start: Point) -> Box:
     sheet, y = lanes.sheet, MIXING_Y
     q, k, value = _projections(lanes, start)
     scores = lanes.box("scores", "Scores", "attention", column(4), y, symbol="S = Q Kᵀ / √d_k", view="attention",
-                       lines=(f"√d_k = √{lanes.model.d_model // lanes.model.n_heads}",),
+                       lines=(f"√d_k = √{lanes.model.head_width}",),
                        help="How well each query fits each key: their dot product, over the root of a head's width.")  # fmt: skip
     mask = lanes.box("mask", "Causal mask", "attention", column(3), y, symbol="S + M", view="attention",
                      lines=("later keys: −∞",), help="No position sees a later one.")  # fmt: skip

@@ -246,7 +246,7 @@ def _one_block(sheet: Sheet, subject: DrawnModel, layer: int, at: Point, stream:
         for costs, name in ((attention, "norm_1"), (feed_forward, "norm_2"))
         if name in costs
     }
-    heads = f"{counted(model.n_heads, 'head')} × {model.d_model // model.n_heads}"
+    heads = f"{counted(model.n_heads, 'head')} × {model.head_width}"
     upper = Box(f"attention_{layer}", "Attention", "attention", x + 8, y - SUB_GAP - SUB_HEIGHT, SUB_WIDTH, SUB_HEIGHT, symbol="G_attn",
                 lines=(heads,), cost=total(attention), view="attention", layer=layer,
                 help="Each position gathers from itself and those before it.")  # fmt: skip

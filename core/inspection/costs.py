@@ -41,21 +41,20 @@ def ends_costs(model: ModelConfig, vocab_size: int) -> dict[str, Cost]:
 
 def attention_costs(model: ModelConfig, n_positions: int) -> dict[str, Cost]:
     """The operations of a block's first residual step, and its norm."""
-    C, bias = model.d_model, model.attention_bias
-    projection = _linear(C, C, bias)
-    head_norm = Cost(model.qk_norm * (C // model.n_heads))
+    C, (queries, keys, values) = model.d_model, model.qkv_rows
+    head_norm = Cost(model.qk_norm * model.head_width)
     return {
         "norm_1": Cost(_norm(model)),
-        "query": projection,
-        "key": projection,
-        "value": projection,
+        "query": _linear(C, queries, model.has_qkv_bias),
+        "key": _linear(C, keys, model.has_qkv_bias),
+        "value": _linear(C, values, model.has_qkv_bias),
         "query_norm": head_norm,
         "key_norm": head_norm,
-        "scores": Cost(0, 2 * n_positions * C),
+        "scores": Cost(0, 2 * n_positions * queries),
         "mask": Cost(),
         "softmax": Cost(),
-        "mixing": Cost(0, 2 * n_positions * C),
-        "output": projection if model.output_projection else Cost(),
+        "mixing": Cost(0, 2 * n_positions * queries),
+        "output": _linear(queries, C, model.attention_bias) if model.output_projection else Cost(),
     }
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from core.config.model import ModelConfig
+from core.config.model import ModelConfig, stretch_frequencies
 from core.inspection.captured import Capture, Floats
 from core.inspection.inspected import Inspected
 from core.inspection.selection import Selection
@@ -60,8 +60,9 @@ def rotary_angles(config: ModelConfig, n_positions: int) -> Floats:
     Source:
         Su et al., "RoFormer: Enhanced Transformer with Rotary Position Embedding", 2021, section 3.4.2.
     """
-    head_dim = config.d_model // config.n_heads
-    frequency = config.position_base ** (-np.arange(0, head_dim, 2) / head_dim)  # (D / 2,)
+    D = config.head_width
+    frequency = config.position_base ** (-np.arange(0, D, 2) / D)  # (D / 2,)
+    frequency = stretch_frequencies(frequency, config)  # (D / 2,)
     angles: Floats = (np.arange(n_positions)[:, None] * frequency).astype(np.float32)  # (T, D / 2)
     return angles
 

@@ -3,7 +3,8 @@
 Shapes
     B  sequences in the batch          C  model width
     T  positions being computed        H  heads
-    S  positions attended to, S >= T   D  head width, C / H
+    S  positions attended to, S >= T   D  head width, as a rule C / H
+    K  heads of keys and values, as a rule H
 """
 
 from typing import Literal
@@ -28,21 +29,27 @@ class Attention(nn.Module):
     Source:
         Vaswani et al., "Attention Is All You Need", 2017, section 3.2. The norm of queries and keys: Henry et al.,
         "Query-Key Normalization for Transformers", 2020; RMS norm with a learned scale for each dimension of a head,
-        the same for all heads: Qwen Team, "Qwen3 Technical Report", 2025, section 2.
+        the same for all heads: Qwen Team, "Qwen3 Technical Report", 2025, section 2. Fewer heads of keys and values:
+        Ainslie et al., "GQA: Training Generalized Multi-Query Transformer Models", 2023, section 2.2.
     """
 
     implementation: AttentionName = "sdpa"  # for whole sequences without dropout; all compute the same
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        C, bias = config.d_model, config.attention_bias
-        self.n_heads = config.n_heads
+        C = config.d_model
+        self.n_heads, self.n_kv_heads = config.n_heads, config.kv_heads
+        self.qkv_rows = config.qkv_rows  # H D, K D, K D
         self.dropout = config.dropout
         self.norm_epsilon = config.norm_epsilon
-        self.qkv_proj = nn.Linear(C, 3 * C, bias=bias)
-        self.out_proj = nn.Linear(C, C, bias=bias) if config.output_projection else nn.Identity()
+        self.qkv_proj = nn.Linear(C, sum(self.qkv_rows), bias=config.has_qkv_bias)
+        self.out_proj = (
+            nn.Linear(self.qkv_rows[0], C, bias=config.attention_bias)
+            if config.output_projection
+            else nn.Identity()
+        )
         self.q_norm, self.k_norm = (
-            RMSNorm(C // config.n_heads, eps=config.norm_epsilon) if config.qk_norm else nn.Identity()
+            RMSNorm(config.head_width, eps=config.norm_epsilon) if config.qk_norm else nn.Identity()
             for _ in range(2)
         )
 
@@ -57,26 +64,43 @@ class Attention(nn.Module):
         Returns:
             (B, T, C).
         """
-        q, k, v = self.project(x, rotary)  # 3 x (B, H, T, D)
+        q, k, v = self.project(x, rotary)  # (B, H, T, D), 2 x (B, K, T, D)
         if cache is not None:
-            k, v = cache.append(k, v)  # 2 x (B, H, S, D)
+            k, v = cache.append(k, v)  # 2 x (B, K, S, D)
         return self.merge(self.attend(q, k, v))  # (B, T, C)
 
     def project(self, x: Tensor, rotary: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
-        """Queries, keys and values of all heads, the first two normed and rotated where the model does: (B, H, T, D)."""
-        qkv = self.qkv_proj(x).unflatten(-1, (3, self.n_heads, -1))  # (B, T, 3, H, D)
-        if isinstance(self.q_norm, RMSNorm) and isinstance(self.k_norm, RMSNorm) and rotary is not None:
-            scales = torch.stack((self.q_norm.weight, self.k_norm.weight))  # (2, D)
-            return norm_and_rotate(qkv, scales, self.norm_epsilon, rotary)  # 3 x (B, H, T, D)
-        q, k, v = (t.transpose(1, 2) for t in qkv.unbind(2))  # 3 x (B, H, T, D)
-        q, k = self.q_norm(q), self.k_norm(k)  # 2 x (B, H, T, D)
+        """Queries, (B, H, T, D), keys and values, (B, K, T, D), the first two normed and rotated where the model does."""
+        qkv = self.qkv_proj(x)  # (B, T, H D + 2 K D)
+        q_norm, k_norm = self.q_norm, self.k_norm
+        is_even = self.n_kv_heads == self.n_heads
+        if is_even and rotary is not None and isinstance(q_norm, RMSNorm) and isinstance(k_norm, RMSNorm):
+            scales = torch.stack((q_norm.weight, k_norm.weight))  # (2, D)
+            by_head = qkv.unflatten(-1, (3, self.n_heads, -1))  # (B, T, 3, H, D)
+            return norm_and_rotate(by_head, scales, self.norm_epsilon, rotary)  # 3 x (B, H, T, D)
+        q, k, v = self.by_head(qkv)  # (B, H, T, D), 2 x (B, K, T, D)
+        q, k = q_norm(q), k_norm(k)  # (B, H, T, D), (B, K, T, D)
         if rotary is not None:
-            q, k = rotate(q, rotary), rotate(k, rotary)  # 2 x (B, H, T, D)
+            q, k = rotate(q, rotary), rotate(k, rotary)  # (B, H, T, D), (B, K, T, D)
         return q, k, v
 
+    def by_head(self, qkv: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """What was projected, (B, T, H D + 2 K D), head by head: queries, (B, H, T, D), keys and values, (B, K, T, D)."""
+        q, k, v = qkv.split_with_sizes(self.qkv_rows, dim=-1)  # (B, T, H D), 2 x (B, T, K D)
+        return (
+            q.unflatten(-1, (self.n_heads, -1)).transpose(1, 2),
+            k.unflatten(-1, (self.n_kv_heads, -1)).transpose(1, 2),
+            v.unflatten(-1, (self.n_kv_heads, -1)).transpose(1, 2),
+        )
+
     def attend(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-        """Sums of the values, weighted by softmax(q k^T / sqrt(D)): (B, H, T, D). The queries are the last T of S positions."""
+        """Sums of the values, weighted by softmax(q k^T / sqrt(D)): (B, H, T, D). The queries are the last T of S positions.
+
+        Where there are fewer heads of keys and values, (B, K, S, D), each serves H / K neighbouring heads of queries.
+        """
         T, S = q.shape[2], k.shape[2]
+        if k.shape[1] != q.shape[1]:
+            k, v = self.for_each_head(k), self.for_each_head(v)  # 2 x (B, H, S, D)
         dropout = self.dropout if self.training else 0.0
         if T == S and self.implementation == "block_causal" and not dropout:
             return block_causal_attention(q, k, v)  # (B, H, T, D)
@@ -84,6 +108,11 @@ class Attention(nn.Module):
             return F.scaled_dot_product_attention(q, k, v, is_causal=True, dropout_p=dropout)  # (B, H, T, D)
         mask = None if T == 1 else causal_mask(T, S, q.device)  # (T, S); the newest position sees all
         return F.scaled_dot_product_attention(q, k, v, attn_mask=mask, dropout_p=dropout)  # (B, H, T, D)
+
+    def for_each_head(self, t: Tensor) -> Tensor:
+        """Keys or values, (B, K, S, D), as each of the heads reads them: (B, H, S, D)."""
+        groups = self.n_heads // self.n_kv_heads
+        return t if groups == 1 else t.repeat_interleave(groups, dim=1)  # (B, H, S, D)
 
     def merge(self, mixed: Tensor) -> Tensor:
         """What the heads gathered, (B, H, T, D), side by side and projected: (B, T, C)."""

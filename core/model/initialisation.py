@@ -49,7 +49,7 @@ def matrix_std(shape: torch.Size, config: ModelConfig, name: str = "") -> float:
     """The standard deviation that a weight of this shape, (n_out, n_in), is drawn with."""
     n_out, n_in = shape
     if name.endswith("qkv_proj.weight"):
-        n_out //= 3  # three projections in one matrix: each counts for itself
+        n_out = config.qkv_rows[0]  # three projections in one matrix: each counts for itself
     std = {
         "normal": config.initial_std,
         "kaiming": math.sqrt(2 / n_in),

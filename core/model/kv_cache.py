@@ -49,7 +49,7 @@ class KVCache:
         n_positions: int | None = None,
     ) -> None:
         S = config.context_length if n_positions is None else min(n_positions, config.context_length)
-        shape = (config.n_layers, 2, batch_size, config.n_heads, S, config.d_model // config.n_heads)
+        shape = (config.n_layers, 2, batch_size, config.kv_heads, S, config.head_width)
         self._use(torch.empty(shape, device=device, dtype=dtype), 0)  # (L, 2, B, H, S, D)
 
     @classmethod

@@ -6,6 +6,8 @@ Shapes
     H  heads                       B  sequences in the batch
 """
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor
 
@@ -27,8 +29,18 @@ def sinusoidal_table(n_positions: int, d_model: int, base: float = 10000.0) -> T
     return pairs.flatten(1)[:, :d_model].float()  # (S, C)
 
 
-def rotary_table(n_positions: int, head_dim: int, base: float = 10000.0) -> Tensor:
+def rotary_table(
+    n_positions: int,
+    head_dim: int,
+    base: float = 10000.0,
+    stretch: Callable[[Tensor], Tensor] = lambda frequency: frequency,
+    gain: float = 1.0,
+) -> Tensor:
     """Cosine and sine of the angle by which each pair of dimensions is turned at each position.
+
+    Args:
+        stretch: What becomes of the frequencies, (D / 2,), over a longer context than they were learned in.
+        gain: What both are multiplied by.
 
     Returns:
         (2, S, D), float32: cosines, then sines. Dimension d is paired with d + D / 2.
@@ -37,9 +49,9 @@ def rotary_table(n_positions: int, head_dim: int, base: float = 10000.0) -> Tens
         Su et al., "RoFormer: Enhanced Transformer with Rotary Position Embedding", 2021, section 3.4.2.
     """
     frequency = base ** (-torch.arange(0, head_dim, 2, dtype=torch.float64) / head_dim)  # (D / 2,)
-    angle = torch.arange(n_positions, dtype=torch.float64)[:, None] * frequency  # (S, D / 2)
+    angle = torch.arange(n_positions, dtype=torch.float64)[:, None] * stretch(frequency)  # (S, D / 2)
     angle = torch.cat((angle, angle), dim=-1)  # (S, D)
-    return torch.stack((angle.cos(), angle.sin())).float()  # (2, S, D)
+    return (gain * torch.stack((angle.cos(), angle.sin()))).float()  # (2, S, D)
 
 
 def rotate(t: Tensor, table: Tensor) -> Tensor:

@@ -40,7 +40,7 @@ class SlotCache:
     ) -> None:
         self.lengths: list[int] = []  # of N sequences, in positions
         self._most_sequences, self._longest = most_sequences, config.context_length
-        shape = (config.n_layers, 2, 0, config.n_heads, 0, config.d_model // config.n_heads)
+        shape = (config.n_layers, 2, 0, config.kv_heads, 0, config.head_width)
         self._buffer = torch.zeros(shape, device=device, dtype=dtype)  # (L, 2, N, H, S, D)
 
     def reserve(self, n_sequences: int, n_positions: int) -> None:

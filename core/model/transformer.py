@@ -9,11 +9,12 @@ Shapes
 """
 
 import math
+from functools import partial
 
 import torch
 from torch import Tensor, nn
 
-from core.config.model import ModelConfig
+from core.config.model import ModelConfig, position_gain, stretch_frequencies
 from core.model.block import Block
 from core.model.initialisation import initialise
 from core.model.kv_cache import KVCache
@@ -121,5 +122,6 @@ def _fixed_positions(config: ModelConfig) -> Tensor | None:
     if config.positions == "sinusoidal":
         return sinusoidal_table(config.context_length, config.d_model, config.position_base)
     if config.positions == "rotary":
-        return rotary_table(config.context_length, config.d_model // config.n_heads, config.position_base)
+        stretch, gain = partial(stretch_frequencies, model=config), position_gain(config)
+        return rotary_table(config.context_length, config.head_width, config.position_base, stretch, gain)
     return None

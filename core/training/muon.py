@@ -25,10 +25,10 @@ _Change = tuple[list[Tensor], list[Tensor], float]
 
 
 class Matrix(NamedTuple):
-    """A weight and how many projections stand in it one above the other, such as 3 in `qkv_proj`."""
+    """A weight, and how many rows each of the projections has that stand in it one above the other, as in `qkv_proj`."""
 
     weight: nn.Parameter
-    projections: int
+    rows: tuple[int, ...]
 
 
 class Muon(Optimizer):
@@ -39,7 +39,7 @@ class Muon(Optimizer):
     `adjust_lr_fn="original"` and no weight decay.
 
     Args:
-        matrices: The weights, (projections * M, N) each.
+        matrices: The weights, each of projections of (M, N).
         interval: Steps in which every projection is updated once, by as many times `lr`: in each step another part of
             them. The running means move in every step.
         floor: From which singular value on directions are moved near one, see `orthogonalize`.
@@ -60,7 +60,7 @@ class Muon(Optimizer):
         dtype: torch.dtype = torch.float32,
     ) -> None:
         super().__init__([matrix.weight for matrix in matrices], {"lr": lr, "momentum": momentum})
-        self._projections = {id(matrix.weight): matrix.projections for matrix in matrices}
+        self._rows = {id(matrix.weight): matrix.rows for matrix in matrices}
         self._interval = interval
         self._floor = floor
         self._dtype = dtype
@@ -90,8 +90,8 @@ class Muon(Optimizer):
         means, directions = self._directions(weights, group["momentum"])
         by_size: dict[torch.Size, list[tuple[Tensor, Tensor]]] = defaultdict(list)
         for weight, direction in zip(weights, directions, strict=True):
-            count = self._projections[id(weight)]
-            for pair in zip(weight.chunk(count), direction.chunk(count), strict=True):
+            rows = self._rows[id(weight)]
+            for pair in zip(weight.split(rows), direction.split(rows), strict=True):
                 by_size[pair[0].shape].append(pair)  # (M, N) each
         turn, changes = self._turn(weights), []
         for (M, N), all_pairs in by_size.items():

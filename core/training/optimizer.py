@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from torch.optim import Adam, AdamW, Optimizer
 
 from core.config.training import TrainingConfig
+from core.model.attention import Attention
 from core.training.muon import Matrix, Muon, OptimizerPair
 
 
@@ -28,7 +29,8 @@ def make_optimizer(model: nn.Module, config: TrainingConfig, dtype: torch.dtype 
     if config.optimizer != "muon":
         return _make_adam(named.items(), config)
     hidden = {name: p for name, p in named.items() if name.startswith("blocks.") and p.dim() == 2}
-    matrices = [Matrix(p, 3 if name.endswith("qkv_proj.weight") else 1) for name, p in hidden.items()]
+    modules = dict(model.named_modules())
+    matrices = [Matrix(p, _rows(modules, name, p)) for name, p in hidden.items()]
     rate, momentum = config.muon_learning_rate, config.muon_momentum
     muon = Muon(matrices, rate, momentum, config.muon_interval, config.muon_floor, dtype)
     for group in muon.param_groups:
@@ -36,6 +38,12 @@ def make_optimizer(model: nn.Module, config: TrainingConfig, dtype: torch.dtype 
     return OptimizerPair(
         muon, _make_adam(((name, p) for name, p in named.items() if name not in hidden), config)
     )
+
+
+def _rows(modules: dict[str, nn.Module], name: str, parameter: nn.Parameter) -> tuple[int, ...]:
+    """How many rows each of the projections has that stand in a matrix."""
+    attention = modules.get(name.removesuffix(".qkv_proj.weight"))
+    return attention.qkv_rows if isinstance(attention, Attention) else (len(parameter),)
 
 
 def _make_adam(named: Iterable[tuple[str, nn.Parameter]], config: TrainingConfig) -> Optimizer:

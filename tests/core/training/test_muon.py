@@ -80,7 +80,7 @@ def test_its_steps_are_torchs_but_for_the_iterations(monkeypatch):
     monkeypatch.setattr(muon_module, "orthogonalize", as_torch_does)
     shapes = [(8, 8), (16, 8), (8, 16), (8, 8)]
     ours, theirs = random_weights(*shapes), random_weights(*shapes)
-    mine = Muon([Matrix(weight, 1) for weight in ours], lr=0.02, momentum=0.9)
+    mine = Muon([Matrix(weight, (len(weight),)) for weight in ours], lr=0.02, momentum=0.9)
     torchs = torch.optim.Muon(theirs, lr=0.02, momentum=0.9, weight_decay=0.0, adjust_lr_fn="original")
     for number in range(3):
         for weight, twin, grad in zip(ours, theirs, random_weights(*shapes), strict=True):
@@ -98,16 +98,25 @@ def test_projections_in_one_matrix_are_updated_as_if_each_were_alone():
     joined.grad = grad.detach()
     for part, part_grad in zip(apart, grad.detach().chunk(3), strict=True):
         part.grad = part_grad
-    Muon([Matrix(joined, 3)], lr=0.1, momentum=0.9).step()
-    Muon([Matrix(part, 1) for part in apart], lr=0.1, momentum=0.9).step()
+    Muon([Matrix(joined, (len(joined) // 3,) * 3)], lr=0.1, momentum=0.9).step()
+    Muon([Matrix(part, (len(part),)) for part in apart], lr=0.1, momentum=0.9).step()
     assert torch.allclose(joined, torch.cat(apart), atol=1e-6)
 
 
 def test_with_an_interval_each_step_updates_another_part_by_as_many_times_the_rate():
     weights, twins = random_weights((12, 4), (4, 4)), random_weights((12, 4), (4, 4))
     grads = random_weights((12, 4), (4, 4))
-    in_parts = Muon([Matrix(weights[0], 3), Matrix(weights[1], 1)], lr=0.1, momentum=0.0, interval=2)
-    at_once = Muon([Matrix(twins[0], 3), Matrix(twins[1], 1)], lr=0.2, momentum=0.0)
+    in_parts = Muon(
+        [Matrix(weights[0], (len(weights[0]) // 3,) * 3), Matrix(weights[1], (len(weights[1]),))],
+        lr=0.1,
+        momentum=0.0,
+        interval=2,
+    )
+    at_once = Muon(
+        [Matrix(twins[0], (len(twins[0]) // 3,) * 3), Matrix(twins[1], (len(twins[1]),))],
+        lr=0.2,
+        momentum=0.0,
+    )
     before = [part.clone() for weight in weights for part in weight.detach().split(4)]
     changed = []
     for _ in range(2):
