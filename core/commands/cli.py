@@ -17,6 +17,7 @@ import typer
 from core.commands import (
     bench,
     conversations,
+    datasets,
     documents,
     export,
     generate,
@@ -58,6 +59,7 @@ app.add_typer(documents.app)
 app.add_typer(training.app)
 app.add_typer(runs.app, name="runs")
 app.add_typer(runs.run_app)
+app.add_typer(datasets.app, name="datasets")
 app.add_typer(generate.app)
 app.add_typer(plan.app)
 app.add_typer(queue.app)

@@ -1,20 +1,33 @@
 """The commands on runs: list them, look at one, rename, tag, describe, remove and restore them."""
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from functools import partial
 from typing import Annotated, Any
 
 import typer
 
 from core.commands.arguments import named
-from core.commands.place import perform, print_rows
+from core.commands.place import perform, print_rows, print_sentence
 from core.config.tag import tag_key
 from core.reporting.tables import changed_settings
 from core.runs.catalog import Catalog
+from core.runs.folder import Workspace
+from core.runs.moving import removed_runs
+from core.runs.notes import read_notes
 from core.runs.standing import STATE_TITLES
+from core.tasks.models.change_runs import (
+    describe_run,
+    forget_removed_runs,
+    remove_checkpoints,
+    remove_runs,
+    rename_run,
+    restore_run,
+    tag_runs,
+)
 from core.tasks.models.look_at_run import RunPage, look_at_run
 from core.terminal.output import print_text
 from core.terminal.screen import print_record
-from core.wording import counted, file_size, number
+from core.wording import counted, file_size, listed, number
 
 app = typer.Typer(help="List the runs; rename, tag, describe, remove and restore them.")
 run_app = typer.Typer()
@@ -28,6 +41,12 @@ WHERE_ANY = ("tags", "problem")  # columns that are shown where a run has someth
 RunName = Annotated[str, typer.Argument(metavar="NAME", help="The run's name.", callback=named)]
 
 
+RunNames = Annotated[list[str], typer.Argument(metavar="NAME...", help="Names of runs.")]
+TagName = Annotated[
+    str, typer.Argument(metavar="TAG", help="1 to 50 characters, no comma; case-insensitive.")
+]
+
+
 @app.callback(invoke_without_command=True)
 def runs(context: typer.Context) -> int:
     if context.invoked_subcommand is None:
@@ -39,9 +58,14 @@ def runs(context: typer.Context) -> int:
 def list_command(
     context: typer.Context,
     tag: Annotated[list[str] | None, typer.Option(help="Only this tag; repeat for more.")] = None,
+    removed: Annotated[
+        bool, typer.Option("--removed", help="Removed ones that can still be restored.")
+    ] = False,
 ) -> int:
     """List the runs, the most recently changed first."""
     context.obj.workspace.look()
+    if removed:
+        return _list_removed(context)
     keys = {tag_key(one) for one in tag or ()}
     rows = [
         asdict(run)
@@ -52,6 +76,98 @@ def list_command(
         context, "run", [*COLUMNS, *(name for name in WHERE_ANY if any(row[name] for row in rows))], rows
     )
     return 0
+
+
+def _list_removed(context: typer.Context) -> int:
+    runs = removed_runs(context.obj.workspace)
+    rows = [{"name": run.name, "removed": run.removed, "bytes": run.bytes} for run in runs]
+    print_rows(context, "removed_run", ("name", "removed", "bytes"), rows)
+    return 0
+
+
+@app.command()
+def rename(
+    context: typer.Context,
+    name: RunName,
+    new: Annotated[str, typer.Argument(metavar="NEW", help="Its new name.", callback=named)],
+) -> int:
+    """Rename a run; fine-tuned runs, queued runs and conversations follow."""
+    return perform(context, partial(rename_run, context.obj.workspace, name, new))[1]
+
+
+@app.command()
+def remove(context: typer.Context, names: RunNames) -> int:
+    """Remove runs, with all their checkpoints; `runs restore` brings them back for a day."""
+    return perform(context, partial(remove_runs, context.obj.workspace, names))[1]
+
+
+@app.command()
+def restore(
+    context: typer.Context,
+    name: RunName,
+    new: Annotated[
+        str | None, typer.Option("--as", metavar="NEW", help="Restore it under this name.", callback=named)
+    ] = None,
+) -> int:
+    """Restore the run that was removed last under this name."""
+    workspace = context.obj.workspace
+    return perform(context, lambda stop: restore_run(workspace, name, stop, new or ""))[1]
+
+
+@app.command()
+def forget(context: typer.Context, names: RunNames) -> int:
+    """Delete removed runs permanently, to free their disk space now."""
+    return perform(context, partial(forget_removed_runs, context.obj.workspace, names))[1]
+
+
+@app.command()
+def tag(context: typer.Context, tag_: TagName, names: RunNames) -> int:
+    """Tag runs."""
+    workspace = context.obj.workspace
+    _, code = perform(context, lambda stop: tag_runs(workspace, names, stop, add=[tag_]))
+    print_sentence(context, f"{counted(len(names), 'run')} tagged {tag_.strip()!r}.")
+    return code
+
+
+@app.command()
+def untag(context: typer.Context, tag_: TagName, names: RunNames) -> int:
+    """Remove a tag from runs."""
+    workspace = context.obj.workspace
+    _, code = perform(context, lambda stop: tag_runs(workspace, names, stop, remove=[tag_]))
+    print_sentence(context, f"Tag {tag_.strip()!r} removed from {counted(len(names), 'run')}.")
+    return code
+
+
+@app.command()
+def describe(
+    context: typer.Context,
+    name: RunName,
+    note: Annotated[str | None, typer.Option(help="A note for yourself.")] = None,
+    description: Annotated[str | None, typer.Option(help="What its model card says of it.")] = None,
+    licence: Annotated[str | None, typer.Option(help="The licence on its model card.")] = None,
+) -> int:
+    """Write a note on a run, and what its model card says; an empty text removes one."""
+    workspace: Workspace = context.obj.workspace
+    given = {"note": note, "description": description, "licence": licence}
+    changes: dict[str, Any] = {field: text for field, text in given.items() if text is not None}
+    if not changes:
+        raise typer.BadParameter("give --note, --description or --licence")
+    notes = replace(read_notes(Catalog(workspace).folder(name)), **changes)
+    _, code = perform(context, partial(describe_run, workspace, name, notes))
+    print_sentence(context, f"{listed([field.capitalize() for field in changes])} of {name!r} written.")
+    return code
+
+
+@app.command(name="drop")
+def drop_command(
+    context: typer.Context,
+    name: RunName,
+    steps: Annotated[
+        list[int], typer.Argument(metavar="STEP...", help="Steps of checkpoints or snapshots.", min=0)
+    ],
+) -> int:
+    """Delete checkpoints of a run permanently; those kept under a name stay."""
+    return perform(context, partial(remove_checkpoints, context.obj.workspace, name, steps))[1]
 
 
 @run_app.command()

@@ -133,6 +133,12 @@ class ConversationStore(DatabaseFile):
         title = encodable(" ".join(title.split())[:LONGEST_TITLE])
         self._change(conversation_id, "title = ?", title)
 
+    def rename_run(self, name: str, new: str) -> None:
+        """Let conversations and messages name a run that was renamed."""
+        with self._database.transaction():
+            for table in ("conversations", "messages"):
+                self._database.query(f"UPDATE {table} SET run = ? WHERE run = ?", (new, encodable(name)))
+
     def pin(self, conversation_id: str, pinned: bool) -> None:
         self._change(conversation_id, "pinned = ?", int(pinned))
 

@@ -19,6 +19,7 @@ from core.datasets.locks import acquire, building_lock
 from core.disk.files import rename
 from core.events.base import Task
 from core.runs.folder import Workspace
+from core.runs.saved import folder_bytes
 from core.wording import file_size, listed, noun_for
 
 DAY_SECONDS = 86_400.0
@@ -58,11 +59,13 @@ def remove_unused(workspace: Workspace, now: float | None = None) -> Removal | N
     now = time.time() if now is None else now
     for folder in workspace.datasets.glob(f"{REMOVED}*"):
         if _seconds_since(folder, now) > DAY_SECONDS:
-            _delete(folder)
+            delete_dataset(folder)
     removed = [name for name in unused_datasets(workspace, now) if _move_aside(workspace.datasets / name)]
     if not removed:
         return None
-    return Removal(tuple(removed), sum(_size(workspace.datasets / f"{REMOVED}{name}") for name in removed))
+    return Removal(
+        tuple(removed), sum(folder_bytes(workspace.datasets / f"{REMOVED}{name}")[0] for name in removed)
+    )
 
 
 def restore(workspace: Workspace, name: str, stop: StopToken) -> Task[None]:
@@ -98,10 +101,10 @@ def unused_datasets(workspace: Workspace, now: float) -> list[str]:
 
     Where a single run cannot be read, there are none: it could be of any of them.
     """
-    idle = [folder for folder in _datasets(workspace) if _seconds_since_use(folder, now) > DAY_SECONDS]
+    idle = [folder for folder in dataset_folders(workspace) if seconds_since_use(folder, now) > DAY_SECONDS]
     used: set[str] = set()
-    for run in _folders(workspace.runs) if idle else ():
-        names = _datasets_of(run, idle)
+    for run in all_run_folders(workspace) if idle else ():
+        names = datasets_of(run, idle)
         if names is None:
             return []
         used |= names
@@ -112,7 +115,15 @@ def _removed(folder: Path) -> Path:
     return folder.with_name(f"{REMOVED}{folder.name}")
 
 
-def _datasets(workspace: Workspace) -> list[Path]:
+def all_run_folders(workspace: Workspace) -> list[Path]:
+    """The folders of all runs, and of those that were removed and can be restored."""
+    return [run for run in _folders(workspace.runs) if run != workspace.removed_runs] + _folders(
+        workspace.removed_runs
+    )
+
+
+def dataset_folders(workspace: Workspace) -> list[Path]:
+    """The folders of all data sets that are not aside."""
     return [folder for folder in _folders(workspace.datasets) if not folder.name.startswith(".")]
 
 
@@ -120,7 +131,7 @@ def _folders(parent: Path) -> list[Path]:
     return sorted(path for path in parent.glob("*") if path.is_dir())
 
 
-def _datasets_of(run: Path, among: list[Path]) -> set[str] | None:
+def datasets_of(run: Path, among: list[Path]) -> set[str] | None:
     """The data sets that a run names, or may have been given a description of; None where that cannot be known."""
     try:
         checkpoints = _checkpoints(run)
@@ -159,7 +170,7 @@ def _read(path: Path) -> dict[str, Any]:
     return record
 
 
-def _seconds_since_use(folder: Path, now: float) -> float:
+def seconds_since_use(folder: Path, now: float) -> float:
     """Since it was last read, which touches its description; since it was made where it has none."""
     description = folder / DESCRIPTION_FILE
     return _seconds_since(description if description.exists() else folder, now)
@@ -176,7 +187,7 @@ def _move_aside(folder: Path) -> bool:
     removed = _removed(folder)
     try:
         if removed.exists():
-            _delete(removed)
+            delete_dataset(removed)
         os.utime(folder)  # the day in which it can come back begins
         rename(folder, removed)
     except OSError:  # on Windows, while somebody reads it: the next build tries again
@@ -184,13 +195,9 @@ def _move_aside(folder: Path) -> bool:
     return True
 
 
-def _delete(folder: Path) -> None:
-    """Take the name away first, so that nothing half deleted can come back."""
+def delete_dataset(folder: Path) -> None:
+    """Delete a data set. Take the name away first, so that nothing half deleted can come back."""
     deleting = folder.with_name(f"{DELETING}{folder.name.removeprefix(REMOVED)}")
     with suppress(OSError):
         rename(folder, deleting)
     shutil.rmtree(deleting, ignore_errors=True)
-
-
-def _size(folder: Path) -> int:
-    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())

@@ -206,6 +206,23 @@ class UnknownDocumentError(UsageError):
     remedy = "List them with `{program} documents`."
 
 
+class UnknownDatasetError(UsageError):
+    """A data set that the workspace does not have."""
+
+    name: str
+    message = "There is no data set named {name!r}."
+    remedy = "List them with `{program} datasets`."
+
+
+class DatasetInUseError(UserFacingError):
+    """A data set that cannot be deleted. `use` completes "it is ..."."""
+
+    name: str
+    use: str
+    message = "The data set {name} is {use}. Nothing was deleted."
+    remedy = "Remove the run first, or choose another data set."
+
+
 class BadTagError(UsageError):
     """A text that cannot be a tag. `reason` is a clause, such as "it contains a comma"."""
 

@@ -30,6 +30,13 @@ class RunExistsError(UserFacingError):
     remedy = "Choose another name, or resume it (--resume, or Resume in the Train tab)."
 
 
+class RunNameTakenError(RunExistsError):
+    """A run that is to be renamed or restored, under a name that another one has."""
+
+    message = "There is a run named {name!r} already. Nothing was changed."
+    remedy = "Choose another name; `{program} runs restore NAME --as NEW` restores a run under one."
+
+
 class QueuedAlreadyError(UserFacingError):
     """A new run under a name that one in the queue has."""
 

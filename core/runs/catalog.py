@@ -6,11 +6,11 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from typing import TypeVar
 
 from core.config.run import RunConfig
-from core.config.toml import checked, read_run
+from core.config.toml import checked, parse_run, read_run
 from core.errors.base import UsageError, UserFacingError
 from core.errors.runs import BadRunFileError, DamagedCheckpointError, DamagedRunError, UnknownRunError
 from core.errors.system import WorkspaceError
@@ -168,9 +168,17 @@ def read_config(run: RunFolder) -> RunConfig:
             raise DamagedRunError(run.name, "its run.toml is missing")
         return config
     try:
-        return read_run(run.config)
+        with suppress(OSError, ValueError):
+            return _parsed(run.config.read_text(encoding="utf-8"))
+        return read_run(run.config)  # which says why it cannot be read
     except UsageError as cause:
         raise BadRunFileError(run.name, f"its run.toml is not valid. {cause}".removesuffix(".")) from cause
+
+
+@lru_cache(maxsize=1024)
+def _parsed(text: str) -> RunConfig:
+    """The settings of a run.toml: to read the text takes a tenth of the time that it takes to parse it."""
+    return parse_run(text)
 
 
 def settings_of_checkpoints(run: RunFolder) -> RunConfig | None:

@@ -17,6 +17,8 @@ from core.system.packaged import APPLICATION
 SHEEP = ".sheep"  # how the name of a model's one file ends, by which it travels
 TOKENIZER_FILE, OLD_TOKENIZER_FILE = "tokenizer.sheepop.json", "tokenizer.json"
 
+NAMES_LOCK = ".runs.lock"  # beside the folder of the runs; held while one of them gets a name, or loses it
+
 PUNCTUATION = (
     " ._-',()&+!"  # in a run's name, beside letters and digits of any script; @ stands before a step
 )
@@ -105,7 +107,7 @@ class Workspace:
             "window.ini*",
             "studio.log*",
         )
-        return (*folders, *files, ".import*.lock", f".*{DRAFT}")
+        return (*folders, *files, ".import*.lock", NAMES_LOCK, f".*{DRAFT}")
 
     def prepare(self) -> None:
         """Make the folders.

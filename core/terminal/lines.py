@@ -24,6 +24,7 @@ from core.events.runs import (
 )
 from core.terminal import (
     bench_lines,
+    change_lines,
     comparison_lines,
     exporting_lines,
     scoring_lines,
@@ -43,6 +44,7 @@ def event_line(event: Event) -> str:
 
 for line_of in (
     *bench_lines.LINES,
+    *change_lines.LINES,
     *comparison_lines.LINES,
     *exporting_lines.LINES,
     *scoring_lines.LINES,

@@ -15,6 +15,7 @@ from core.errors.base import CorpusTooSmallError
 from core.errors.runs import RunBusyError
 from core.events.base import Notice, Task
 from core.planning.plan_warnings import data_warnings
+from core.runs.claims import holding_names
 from core.runs.folder import RunFolder, Workspace
 from core.runs.repair import remove_stub
 from core.wording import percent
@@ -64,7 +65,7 @@ def _check_size(dataset: Dataset, config: RunConfig) -> None:
 def hold_run(folder: RunFolder) -> Iterator[None]:
     """Keep other processes from training this run."""
     lock = FileLock(folder.lock, thread_local=False)
-    with raising_disk_errors(folder.root):
+    with holding_names(folder.root.parent), raising_disk_errors(folder.root):
         folder.root.mkdir(parents=True, exist_ok=True)
         try:
             lock.acquire(timeout=LOOK_SECONDS)

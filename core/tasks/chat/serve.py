@@ -9,6 +9,7 @@ from core.control import StopToken
 from core.errors.serving import ServerFailedError, ServerPackagesMissingError
 from core.events.base import Task
 from core.events.serving import ServerEnded, ServerStarted
+from core.runs.claims import using
 from core.runs.folder import Workspace
 from core.tasks.models.open_model import OpenModel, open_model
 
@@ -36,7 +37,8 @@ def serve(
     """
     with _listening(config) as listener:
         model = yield from open_model(workspace, name, checkpoint, stop, weights)
-        yield from _answer(model, config, listener, stop)
+        with using(model.run, "served"):
+            yield from _answer(model, config, listener, stop)
 
 
 def _answer(model: OpenModel, config: ServerConfig, listener: "socket", stop: StopToken) -> Task[None]:

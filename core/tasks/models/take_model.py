@@ -13,6 +13,7 @@ from core.events.exporting import ModelTaken
 from core.export.sheep_file import read_about, unpack_run
 from core.runs.catalog import Catalog, is_run
 from core.runs.folder import RunFolder, Workspace, as_run_name
+from core.tasks.models.change_runs import tidy_runs
 
 
 def take_model(workspace: Workspace, path: Path, name: str, stop: StopToken) -> Task[str]:
@@ -34,6 +35,7 @@ def take_model(workspace: Workspace, path: Path, name: str, stop: StopToken) -> 
     from core.runs.loading import load_model  # here, because it imports torch
 
     theirs, _ = _reading(path)
+    yield from tidy_runs(workspace)
     run = workspace.run(name or Catalog(workspace).unused_name(as_run_name(theirs) or "taken"))
     if is_run(run):
         raise RunExistsError(run.name)

@@ -26,6 +26,7 @@ from core.runs.pointers import POINTERS, pointed_step
 from core.runs.repair import adopt_first_format, repair_checkpoints
 from core.runs.rollback import step_to_resume
 from core.runs.state import TOKENIZER, CheckpointState, read_state
+from core.tasks.models.change_runs import tidy_runs
 from core.trainer.journaled_run import train_run
 from core.trainer.setup import build_run_dataset, hold_run, lay_out_run
 from core.trainer.tensorboard_files import check_tensorboard
@@ -52,6 +53,7 @@ def resume_run(
         UnknownRunError, RunBusyError, RunFinishedError, DamagedCheckpointError: As their names say.
         BadSettingError: A change that would make it another model. No change is kept where one of these is raised.
     """
+    yield from tidy_runs(workspace)
     catalog = Catalog(workspace)
     folder = catalog.folder(name)
     before = catalog.config(name)
@@ -61,6 +63,7 @@ def resume_run(
             raise BadSettingError(setting, "cannot change once a run has begun")
     check_tensorboard(config)
     with hold_run(folder):
+        catalog.folder(name)  # nobody has renamed or removed it meanwhile
         changed: list[str] = []
         back_to: int | None = None
         try:

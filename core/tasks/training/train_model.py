@@ -12,7 +12,7 @@ from core.events.runs import RunEnded
 from core.runs.base_model import BaseModel, check_base, describe_base, find_base, with_base
 from core.runs.catalog import is_run
 from core.runs.folder import Workspace
-from core.runs.repair import remove_stubs
+from core.tasks.models.change_runs import tidy_runs
 from core.trainer.journaled_run import train_run
 from core.trainer.setup import build_run_dataset, hold_run, lay_out_run
 from core.trainer.tensorboard_files import check_tensorboard
@@ -34,7 +34,7 @@ def train_model(workspace: Workspace, name: str, config: RunConfig, stop: StopTo
     """
     folder = workspace.run(name)
     check_tensorboard(config)
-    remove_stubs(workspace)
+    yield from tidy_runs(workspace)
     if is_run(folder):
         raise RunExistsError(name)
     base = find_base(workspace, config.base_model) if config.base_model else None

@@ -80,7 +80,11 @@ def move_workspace(workspace: Workspace, target: Path, stop: StopToken) -> Task[
 
 
 def _refuse_busy(workspace: Workspace) -> None:
-    locks = (*workspace.root.glob(".import*.lock"), *workspace.runs.glob("*/.lock"))
+    locks = (
+        *workspace.root.glob(".*.lock"),
+        *workspace.runs.glob("*/.lock"),
+        *workspace.runs.glob("*/.in-use-*"),
+    )
     for lock in locks:
         try:
             with FileLock(lock, timeout=0, thread_local=False):

@@ -55,3 +55,60 @@ def test_a_run_that_is_not_there_is_answered_with_the_nearest(trained, command):
     assert code == 1
     assert "'first'" in said
     assert command("run", "", *place(trained))[0] == 2
+
+
+def test_a_run_is_renamed_removed_and_restored(trained, command, records):
+    at = place(trained)
+    assert "called 'new' now" in command("runs", "rename", "first", "new", *at)[1]
+    assert "for a day" in command("runs", "remove", "new", *at)[1]
+    assert records("runs", *at) == (0, [])
+    code, [row] = records("runs", "list", "--removed", *at)
+    assert (code, row["name"], row["bytes"] > 0) == (0, "new", True)
+    assert records("runs", "restore", "new", "--as", "again", *at) == (
+        0,
+        [{"event": "run_restored", "name": "new", "new": "again"}],
+    )
+    assert [row["name"] for row in records("runs", *at)[1]] == ["again"]
+    assert records("runs", "restore", "new", *at)[0] == 1
+    command("runs", "remove", "again", *at)
+    assert "free now" in command("runs", "forget", "again", *at)[1]
+    assert records("runs", "list", "--removed", *at) == (0, [])
+
+
+def test_refusals_have_their_exit_codes(trained, command):
+    at = place(trained)
+    shutil.copytree(trained.runs / "first", trained.runs / "second")
+    assert command("runs", "rename", "first", "second", *at)[0] == 1
+    assert command("runs", "rename", "first", "a/b", *at)[0] == 2
+    assert command("runs", "rename", "nobody", "new", *at)[0] == 1
+    assert command("runs", "remove", *at)[0] == 2
+    assert command("runs", "drop", "first", "2", "4", "6", *at)[0] == 1
+    assert command("runs", "drop", "first", "x", *at)[0] == 2
+    assert command("runs", "describe", "first", *at)[0] == 2
+    assert command("runs", "tag", "a,b", "first", *at)[0] == 2
+
+
+def test_a_run_is_tagged_and_described(trained, command, records):
+    at = place(trained)
+    assert "1 run tagged 'poems'" in command("runs", "tag", "poems", "first", *at)[1]
+    command("runs", "describe", "first", "--note", "good", "--licence", "CC0", *at)
+    command("runs", "describe", "first", "--licence", "", *at)
+    [page] = records("run", "first", *at)[1]
+    assert (page["tags"], page["note"], page["licence"]) == (["poems"], "good", "")
+    command("runs", "untag", "POEMS", "first", *at)
+    assert records("run", "first", *at)[1][0]["tags"] == []
+
+
+def test_checkpoints_are_deleted_with_what_is_free_then(trained, command, records):
+    assert "1 checkpoint of 'first'" in command("runs", "drop", "first", "2", *place(trained))[1]
+    assert records("runs", *place(trained))[1][0]["checkpoints"] == [4, 6]
+
+
+def test_data_sets_are_listed_and_those_of_no_run_deleted(trained, command, records):
+    at = place(trained)
+    code, [row] = records("datasets", *at)
+    assert (code, row["event"], row["runs"], row["documents"]) == (0, "dataset", ["first"], 3)
+    assert row["name"] in command("datasets", "list", *at)[1]
+    assert "no data set that no run needs" in command("datasets", "remove", *at)[1]
+    assert command("datasets", "remove", row["name"], *at)[0] == 1
+    assert command("datasets", "remove", "nothing", *at)[0] == 2

@@ -1,0 +1,129 @@
+"""Who needs a run as it is: what trains or serves it, and the runs that begin as one of its checkpoints.
+
+Whoever gives a folder in `runs` a name, or takes one away, holds the lock on names meanwhile.
+"""
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from secrets import token_hex
+
+from filelock import FileLock, Timeout
+
+from core.config.run import RunConfig
+from core.disk.files import raising_disk_errors
+from core.errors.base import UserFacingError
+from core.errors.runs import RunInUseError
+from core.runs.catalog import Catalog, read_config
+from core.runs.folder import NAMES_LOCK, RunFolder, Workspace
+from core.runs.pointers import checkpoint_steps
+from core.runs.run_queue import RunQueue
+from core.runs.standing import is_held
+
+PATIENCE_SECONDS = 30.0  # renaming a run takes as long as to rewrite what names it
+NOBODY: Mapping[str, str] = {}
+_USE = ".in-use-"
+
+
+@dataclass(frozen=True, slots=True)
+class Dependent:
+    """A run that began, or is to begin, as a checkpoint of another one. `which` is the checkpoint, as `base_model` has it."""
+
+    name: str
+    which: str
+    config: RunConfig
+    path: Path  # of its settings
+    waits: bool  # in the queue
+    needs_base: bool  # it has no weights of its own yet
+    is_training: bool
+
+
+@contextmanager
+def holding_names(runs: Path) -> Iterator[None]:
+    """Keep others from giving or taking names of runs.
+
+    Raises:
+        RunInUseError: Another process has held it for half a minute.
+        DiskFullError, WorkspaceError: Nothing can be written there.
+    """
+    lock = FileLock(runs.with_name(NAMES_LOCK), thread_local=False)
+    with raising_disk_errors(runs):
+        runs.mkdir(parents=True, exist_ok=True)
+        try:
+            lock.acquire(timeout=PATIENCE_SECONDS)
+        except Timeout as cause:
+            raise RunInUseError(runs.name, "being changed by another window or command") from cause
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+@contextmanager
+def using(run: RunFolder, what: str) -> Iterator[None]:
+    """Keep others from renaming or removing a run, as far as anything can be written there.
+
+    Args:
+        what: What is done with the run, as the end of a sentence that begins "it is", such as "served".
+    """
+    with ExitStack() as stack:
+        with suppress(UserFacingError, OSError), holding_names(run.root.parent):
+            path = run.root / f"{_USE}{what}-{os.getpid()}-{token_hex(4)}"
+            stack.callback(path.unlink, missing_ok=True)
+            stack.enter_context(FileLock(path, timeout=0, thread_local=False))
+        yield
+
+
+def refuse_used(run: RunFolder, held: Mapping[str, str] = NOBODY) -> None:
+    """See that nobody works with a run.
+
+    Args:
+        held: What the window does with runs, by their names, such as "open in the Chat tab".
+
+    Raises:
+        RunInUseError: Somebody does; the sentence says who.
+    """
+    if run.name in held:
+        raise RunInUseError(run.name, held[run.name])
+    if is_held(run):
+        raise RunInUseError(run.name, "being trained")
+    for path in run.root.glob(f"{_USE}*"):
+        what, process, _ = path.name.removeprefix(_USE).rsplit("-", 2)
+        try:
+            with FileLock(path, timeout=0, thread_local=False):
+                pass
+        except (Timeout, OSError) as cause:
+            raise RunInUseError(run.name, f"being {what} by process {process}") from cause
+        with suppress(OSError):
+            path.unlink(missing_ok=True)  # of a process that was killed
+
+
+def dependents(workspace: Workspace, name: str) -> list[Dependent]:
+    """The runs, and those in the queue, whose base model is a checkpoint of this one, as far as their settings can be read."""
+    return [*_begun_from(workspace, name), *_queued_from(workspace, name)]
+
+
+def _begun_from(workspace: Workspace, name: str) -> Iterator[Dependent]:
+    for other in Catalog(workspace).names():
+        run = RunFolder(workspace.runs / other)
+        with suppress(UserFacingError, OSError):
+            config = read_config(run)
+            if which := _checkpoint_of(config, name):
+                needs_base = not checkpoint_steps(run)
+                yield Dependent(other, which, config, run.config, False, needs_base, is_held(run))
+
+
+def _queued_from(workspace: Workspace, name: str) -> Iterator[Dependent]:
+    for entry in RunQueue(workspace).entries():
+        if entry.config is not None and (which := _checkpoint_of(entry.config, name)):
+            yield Dependent(entry.name, which, entry.config, entry.path, True, True, False)
+
+
+def _checkpoint_of(config: RunConfig, name: str) -> str:
+    """Which checkpoint of the run of this name the base model is; "" where it is another run's."""
+    if config.base_model == name:
+        return "best"
+    base, _, which = config.base_model.rpartition("@")
+    return which if base == name else ""

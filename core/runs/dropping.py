@@ -1,0 +1,78 @@
+"""Deleting single checkpoints and snapshots of a run that nobody trains."""
+
+import shutil
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from core.disk.files import raising_disk_errors, rename
+from core.errors.runs import LastCheckpointError, NoCheckpointError, RunInUseError
+from core.runs.claims import dependents
+from core.runs.folder import RunFolder, Workspace, checkpoint_name
+from core.runs.pointers import (
+    POINTERS,
+    best_step_of,
+    checkpoint_steps,
+    find_checkpoint,
+    kept_steps,
+    point,
+    pointed_step,
+    saved_steps,
+)
+from core.runs.saved import folder_bytes
+
+
+def drop_checkpoints(workspace: Workspace, run: RunFolder, steps: Sequence[int]) -> int:
+    """Delete the checkpoints and the snapshots of these steps; those that are kept under a name stay.
+
+    `best` and `last` name others first, so that a kill at any moment leaves a run that opens. Only for whoever holds the run's
+    lock.
+
+    Returns:
+        The bytes that are free now.
+
+    Raises:
+        NoCheckpointError: A step has neither; nothing was changed.
+        LastCheckpointError: No checkpoint would be left; nothing was changed.
+        RunInUseError: A run that has no weights of its own yet begins as one of them; nothing was changed.
+        DiskFullError, WorkspaceError: Some may be gone; what is left is whole.
+    """
+    left = _refuse_needed(workspace, run, steps)
+    for which in POINTERS:
+        if left and pointed_step(run, which) not in left:
+            step = best_step_of(run, left) if which == "best" else left[-1]
+            assert step is not None, "some are left"
+            point(run, which, step)
+    places = [place for step in dict.fromkeys(steps) for place in (run.checkpoint(step), run.snapshot(step))]
+    return sum(_delete(place) for place in places if place.is_dir())
+
+
+def _refuse_needed(workspace: Workspace, run: RunFolder, steps: Sequence[int]) -> list[int]:
+    """The steps whose checkpoints are left."""
+    saved, going = saved_steps(run), set(steps)
+    for step in steps:
+        if step not in saved:
+            raise NoCheckpointError(run.name, str(step), ", ".join(map(str, saved)))
+    left = [step for step in checkpoint_steps(run) if step not in going]
+    if checkpoint_steps(run) and not left:
+        raise LastCheckpointError(run.name)
+    for other in dependents(workspace, run.name):
+        with suppress(NoCheckpointError):  # it cannot begin as it is
+            step = int(find_checkpoint(run, other.which).name.removeprefix("step-"))
+            stays = other.which in kept_steps(run) or step in kept_steps(run).values()
+            if other.needs_base and step in going and not stays:
+                raise RunInUseError(
+                    run.name, f"the base model of {other.name!r}, which begins at step {step:,}"
+                )
+    return left
+
+
+def _delete(place: Path) -> int:
+    """Take the name away first: what is half deleted is no checkpoint."""
+    freed = folder_bytes(place)[1]
+    gone = place.with_name(f".draft-{checkpoint_name(int(place.name[5:]))}")
+    with raising_disk_errors(place):
+        shutil.rmtree(gone, ignore_errors=True)
+        rename(place, gone)
+        shutil.rmtree(gone, ignore_errors=True)
+    return freed

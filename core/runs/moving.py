@@ -1,0 +1,233 @@
+"""Renaming, removing and restoring runs. A removed one is moved aside, and forgotten a day later.
+
+Each is one change of a folder's name, so a kill leaves a run under its old name or its new one, whole. A run that is renamed
+bears its old name in a file until all that names it follows.
+"""
+
+import shutil
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from core.config.toml import run_to_toml
+from core.disk.files import raising_disk_errors, rename, sync, write_whole
+from core.errors.base import UserFacingError
+from core.errors.runs import (
+    QueuedAlreadyError,
+    RunInUseError,
+    RunNameTakenError,
+    UnknownRemovedRunError,
+)
+from core.runs.catalog import Catalog, is_run
+from core.runs.claims import NOBODY, dependents, holding_names, refuse_used
+from core.runs.folder import RunFolder, Workspace
+from core.runs.run_queue import RunQueue
+from core.runs.saved import folder_bytes
+
+DAY_SECONDS = 86_400.0  # in which a removed run can be restored
+LONGEST_NAME = 1000  # characters; of a folder that was named by hand, too
+DELETING = ".old-"  # how the name of a removed run's folder begins from when it cannot
+
+
+@dataclass(frozen=True, slots=True)
+class RemovedRun:
+    """A run that can be restored. `removed` is in seconds since 1970, `bytes` are all its files."""
+
+    name: str
+    removed: float
+    bytes: int
+    folder: Path
+
+
+def rename_run(workspace: Workspace, name: str, new: str, held: Mapping[str, str] = NOBODY) -> RunFolder:
+    """Give a run another name. What else names it, `follow_rename` changes.
+
+    Args:
+        held: As for `refuse_used`.
+
+    Raises:
+        UnknownRunError, BadRunNameError, RunNameTakenError, QueuedAlreadyError, RunInUseError: Nothing was changed.
+        DiskFullError, WorkspaceError: It has its old name.
+    """
+    with holding_names(workspace.runs):
+        run, target = Catalog(workspace).folder(name), workspace.run(new)
+        refuse_used(run, held)
+        _refuse_taken(workspace, target, run)
+        for other in dependents(workspace, name):
+            if other.is_training:
+                raise RunInUseError(name, f"the base model of {other.name!r}, which is being trained")
+        if new != name:
+            write_whole(run.renamed, f"{name}\n")
+            _move(run.root, target.root)
+        return target
+
+
+def names_to_follow(workspace: Workspace) -> dict[str, str]:
+    """The old names of runs that were renamed and that something may still be naming, with the new ones."""
+    names = {}
+    for path in workspace.runs.glob(f"*/{RunFolder(workspace.runs).renamed.name}"):
+        run = RunFolder(path.parent)
+        with suppress(OSError, ValueError), path.open(encoding="utf-8") as file:
+            old = file.read(LONGEST_NAME).removesuffix("\n")
+            if old == run.name or is_run(RunFolder(workspace.runs / old)):
+                forget_old_name(run)  # killed before it was renamed; or the name is another run's by now
+            elif is_run(run):
+                names[old] = run.name
+    return names
+
+
+def follow_rename(workspace: Workspace, old: str, new: str) -> None:
+    """Let the settings of other runs, and of those in the queue, name their base model as it is called now.
+
+    Raises:
+        DiskFullError, WorkspaceError: Some may be left as they were.
+    """
+    for other in dependents(workspace, old):
+        if not other.path.exists():  # the queue has let it go meanwhile
+            continue
+        base_model = f"{new}@{other.which}"
+        write_whole(other.path, run_to_toml(other.config.model_copy(update={"base_model": base_model})))
+
+
+def forget_old_name(run: RunFolder) -> None:
+    """Nothing names the run as it was called before."""
+    with suppress(OSError):
+        run.renamed.unlink(missing_ok=True)
+
+
+def remove_runs(
+    workspace: Workspace, names: Sequence[str], held: Mapping[str, str] = NOBODY, now: float | None = None
+) -> list[RemovedRun]:
+    """Move runs aside, all or none.
+
+    Args:
+        held: As for `refuse_used`.
+        now: Seconds since 1970; the current time where it is None.
+
+    Raises:
+        UnknownRunError, RunInUseError: None was moved.
+        DiskFullError, WorkspaceError: None is moved.
+    """
+    with holding_names(workspace.runs):
+        runs = [Catalog(workspace).folder(name) for name in dict.fromkeys(names)]
+        for run in runs:
+            refuse_used(run, held)
+            _refuse_needed(workspace, run, names)
+        moved: list[tuple[RunFolder, RemovedRun]] = []
+        try:
+            for run in runs:
+                aside = _move_aside(workspace, run, time.time() if now is None else now)
+                moved.append((run, aside))
+        except UserFacingError:
+            for run, removed in moved:
+                _move(removed.folder, run.root)
+            raise
+    return [removed for _, removed in moved]
+
+
+def removed_runs(workspace: Workspace) -> list[RemovedRun]:
+    """The runs that can be restored, the last removed first."""
+    found = []
+    for folder in workspace.removed_runs.glob("*@*"):
+        name, _, moment = folder.name.rpartition("@")
+        if name and moment.isdecimal() and not name.startswith(DELETING):
+            found.append(RemovedRun(name, int(moment) / 1000, folder_bytes(folder)[0], folder))
+    return sorted(found, key=lambda run: run.removed, reverse=True)
+
+
+def restore_run(workspace: Workspace, name: str, new: str = "") -> RunFolder:
+    """Bring the run back that was removed last under this name.
+
+    Args:
+        new: Another name for it; "" for its own.
+
+    Raises:
+        UnknownRemovedRunError: None of this name can be restored.
+        BadRunNameError, RunNameTakenError, QueuedAlreadyError: It cannot have this name; it stays removed.
+        DiskFullError, WorkspaceError: It stays removed.
+    """
+    with holding_names(workspace.runs):
+        removed = _removed_named(workspace, name)
+        target = workspace.run(new) if new else RunFolder(workspace.runs / name)
+        _refuse_taken(workspace, target)
+        _move(removed.folder, target.root)
+        return target
+
+
+def forget_removed(
+    workspace: Workspace, names: Sequence[str] | None = None, now: float | None = None
+) -> list[RemovedRun]:
+    """Delete removed runs for good.
+
+    Args:
+        names: Those of these names, all that were removed under one; None for all that were removed more than a day ago.
+        now: As for `remove_runs`.
+
+    Returns:
+        Those that are gone.
+
+    Raises:
+        UnknownRemovedRunError: None of such a name can be restored; nothing was deleted.
+    """
+    if not workspace.removed_runs.is_dir():
+        if names:
+            raise UnknownRemovedRunError(names[0], "")
+        return []
+    now = time.time() if now is None else now
+    with holding_names(workspace.runs):
+        for leftover in workspace.removed_runs.glob(f"{DELETING}*"):
+            shutil.rmtree(leftover, ignore_errors=True)
+        for name in names or ():
+            _removed_named(workspace, name)
+        gone = []
+        for run in removed_runs(workspace):
+            if run.name in names if names is not None else now - run.removed > DAY_SECONDS:
+                deleting = run.folder.with_name(DELETING + run.folder.name)
+                with suppress(OSError):  # on Windows, while somebody reads it: the next time
+                    rename(run.folder, deleting)  # so that nothing half deleted can come back
+                    shutil.rmtree(deleting, ignore_errors=True)
+                    gone.append(run)
+    return gone
+
+
+def _refuse_taken(workspace: Workspace, target: RunFolder, own: RunFolder | None = None) -> None:
+    """By another run, or by one in the queue; on some systems capital letters make no other folder."""
+    others = {path.name.casefold() for path in workspace.runs.glob("*") if own is None or path != own.root}
+    if target.name.casefold() in others:
+        raise RunNameTakenError(target.name)
+    if RunQueue(workspace).has(target.name):
+        raise QueuedAlreadyError(target.name)
+
+
+def _refuse_needed(workspace: Workspace, run: RunFolder, going: Sequence[str]) -> None:
+    for other in dependents(workspace, run.name):
+        if other.needs_base and other.name not in going:
+            why = "waits in the queue" if other.waits else "has no checkpoint of its own yet"
+            raise RunInUseError(run.name, f"the base model of {other.name!r}, which {why}")
+
+
+def _move_aside(workspace: Workspace, run: RunFolder, now: float) -> RemovedRun:
+    moment = int(now * 1000)
+    with raising_disk_errors(workspace.removed_runs):
+        workspace.removed_runs.mkdir(exist_ok=True)
+    while (place := workspace.removed_runs / f"{run.name}@{moment}").exists():
+        moment += 1
+    _move(run.root, place)
+    return RemovedRun(run.name, moment / 1000, folder_bytes(place)[0], place)
+
+
+def _removed_named(workspace: Workspace, name: str) -> RemovedRun:
+    known = removed_runs(workspace)
+    for run in known:
+        if run.name == name:
+            return run
+    raise UnknownRemovedRunError(name, ", ".join(dict.fromkeys(run.name for run in known)))
+
+
+def _move(source: Path, place: Path) -> None:
+    with raising_disk_errors(place):
+        rename(source, place)
+        for parent in {source.parent, place.parent}:
+            sync(parent)

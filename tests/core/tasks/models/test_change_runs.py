@@ -1,0 +1,183 @@
+"""What names a renamed run follows; removed runs come back with all that belongs to them."""
+
+import shutil
+import threading
+
+import pytest
+from filelock import FileLock
+
+from core.control import Returning, StopToken
+from core.conversations.message import Conversation, Message
+from core.conversations.store import ConversationStore
+from core.datasets.unused_datasets import DAY_SECONDS, unused_datasets
+from core.errors.runs import RunBusyError, RunInUseError, UnknownRunError
+from core.events.base import Notice
+from core.events.run_changes import RunRenamed, RunsRemoved
+from core.runs.catalog import Catalog
+from core.runs.moving import removed_runs
+from core.runs.notes import RunNotes
+from core.runs.run_queue import RunQueue
+from core.tasks.models import change_runs
+from core.tasks.models.change_runs import (
+    describe_run,
+    forget_removed_runs,
+    list_removed_runs,
+    remove_checkpoints,
+    remove_runs,
+    rename_run,
+    restore_run,
+    tag_runs,
+)
+from core.tasks.models.look_at_run import look_at_run
+from core.tasks.training.resume_run import resume_run
+from core.tasks.training.train_model import train_model
+
+
+def result(task):
+    stream = Returning(task)
+    list(stream)
+    return stream.result
+
+
+def said(workspace):
+    """A conversation with "first"; its id."""
+    conversation = Conversation("chat", run="first")
+    asked = Message("", "user", "hello")
+    conversation.add(asked)
+    conversation.add(Message(asked.id, "assistant", "hi", run="first", step=6))
+    with ConversationStore(workspace.conversations) as store:
+        store.keep(conversation)
+    return conversation.id
+
+
+def test_conversations_follow_a_renamed_run(trained):
+    found = said(trained)
+    assert result(rename_run(trained, "first", "new", StopToken())) == RunRenamed("first", "new")
+    with ConversationStore(trained.conversations) as store:
+        conversation = store.load(found)
+    assert conversation.run == "new"
+    assert [message.run for message in conversation.messages.values()] == ["", "new"]
+    assert not trained.run("new").renamed.exists()
+
+
+def test_no_conversations_are_made_where_there_are_none(trained):
+    list(rename_run(trained, "first", "new", StopToken()))
+    assert not trained.conversations.exists()
+
+
+def test_what_could_not_follow_is_said_and_follows_the_next_time(trained):
+    found = said(trained)
+    kept = trained.conversations.read_bytes()
+    trained.conversations.write_bytes(b"no database at all, but long enough to be read as one" * 100)
+    events = list(rename_run(trained, "first", "new", StopToken()))
+    assert any(isinstance(event, Notice) and "could not follow" in event.text for event in events)
+    assert Catalog(trained).names() == ["new"]
+    trained.conversations.write_bytes(kept)
+    list(remove_runs(trained, [], StopToken()))
+    with ConversationStore(trained.conversations) as store:
+        assert store.load(found).run == "new"
+
+
+def test_a_new_run_may_have_the_name_that_another_one_had(trained, tiny):
+    list(rename_run(trained, "first", "new", StopToken()))
+    list(train_model(trained, "first", tiny({"training.max_steps": 2}), StopToken()))
+    assert Catalog(trained).names() == ["first", "new"]
+
+
+def test_a_renamed_run_goes_on_as_if_nothing_was(stopped):
+    list(rename_run(stopped, "a", "b", StopToken()))
+    ended = result(resume_run(stopped, "b", {}, StopToken()))
+    assert (ended.name, ended.step, ended.reason) == ("b", 6, "finished")
+
+
+def test_the_base_of_a_queued_run_is_found_under_its_new_name(trained, tiny):
+    config = tiny({"base_model": "first@6", "training.max_steps": 2})
+    RunQueue(trained).add("tuned", config)
+    list(rename_run(trained, "first", "new", StopToken()))
+    [entry] = RunQueue(trained).entries()
+    assert result(train_model(trained, "tuned", entry.config, StopToken())).reason == "finished"
+
+
+def test_the_data_set_of_a_removed_run_stays_as_long_as_the_run_can_come_back(trained):
+    [dataset] = (path.name for path in trained.datasets.iterdir() if path.is_dir())
+    much_later = trained.datasets.stat().st_mtime + 10 * DAY_SECONDS
+    list(remove_runs(trained, ["first"], StopToken()))
+    assert unused_datasets(trained, much_later) == []
+    list(forget_removed_runs(trained, ["first"], StopToken()))
+    assert unused_datasets(trained, much_later) == [dataset]
+
+
+def test_a_removed_run_comes_back_and_goes_on(stopped):
+    removed = result(remove_runs(stopped, ["a"], StopToken()))
+    assert isinstance(removed, RunsRemoved)
+    assert [run.name for run in result(list_removed_runs(stopped, StopToken()))] == ["a"]
+    assert result(restore_run(stopped, "a", StopToken(), "b")).new == "b"
+    assert result(resume_run(stopped, "b", {}, StopToken())).reason == "finished"
+
+
+def test_a_run_that_is_taken_away_while_it_is_to_go_on_is_not_begun_again(stopped, monkeypatch):
+    """Another process renames it between the look at its settings and the lock on it."""
+    from core.tasks.training import resume_run as task
+
+    check = task.check_tensorboard
+    monkeypatch.setattr(
+        task,
+        "check_tensorboard",
+        lambda config: (list(rename_run(stopped, "a", "b", StopToken())), check(config)),
+    )
+    with pytest.raises(UnknownRunError):
+        list(resume_run(stopped, "a", {}, StopToken()))
+    assert Catalog(stopped).names() == ["b"]
+    assert not (stopped.runs / "a").exists()
+
+
+def test_two_that_rename_one_run_at_once_do_not_both(trained):
+    shutil.copytree(trained.runs / "first", trained.runs / "second")
+    failures = []
+
+    def rename(name):
+        try:
+            list(rename_run(trained, name, "new", StopToken()))
+        except Exception as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=rename, args=(name,)) for name in ("first", "second")]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(failures) == 1
+    assert len(Catalog(trained).names()) == 2
+
+
+def test_checkpoints_of_a_run_that_is_trained_stay(trained):
+    run = trained.run("first")
+    with FileLock(run.lock), pytest.raises((RunInUseError, RunBusyError)):
+        list(remove_checkpoints(trained, "first", [2], StopToken()))
+    with pytest.raises(RunInUseError, match="open in the Inspect tab"):
+        list(remove_checkpoints(trained, "first", [2], StopToken(), {"first": "open in the Inspect tab"}))
+    removed = result(remove_checkpoints(trained, "first", [2, 2], StopToken()))
+    assert (removed.steps, removed.bytes > 50_000) == ((2,), True)
+
+
+def test_a_run_is_described_and_tagged(trained):
+    notes = result(describe_run(trained, "first", RunNotes(("a",), "note", "card", "CC0"), StopToken()))
+    list(tag_runs(trained, ["first"], StopToken(), add=["b"], remove=["A"]))
+    page = result(look_at_run(trained, "first", StopToken()))
+    assert (page.notes.tags, page.notes.note) == (("b",), notes.note)
+    assert [saved.step for saved in page.saved] == [2, 4, 6]
+    assert page.record.summary.tags == ("b",)
+
+
+def test_of_several_runs_none_is_tagged_where_one_is_not_there(trained):
+    with pytest.raises(UnknownRunError):
+        list(tag_runs(trained, ["first", "nobody"], StopToken(), add=["b"]))
+    assert result(look_at_run(trained, "first", StopToken())).notes.tags == ()
+
+
+def test_forgetting_happens_by_itself_a_day_later(trained, monkeypatch):
+    list(remove_runs(trained, ["first"], StopToken()))
+    moment = removed_runs(trained)[0].removed
+    monkeypatch.setattr(change_runs.moving.time, "time", lambda: moment + DAY_SECONDS + 1)
+    list(change_runs.tidy_runs(trained))
+    assert removed_runs(trained) == []
