@@ -16,6 +16,7 @@ import typer
 
 from core.commands import (
     bench,
+    compare,
     conversations,
     datasets,
     documents,
@@ -67,6 +68,7 @@ app.add_typer(keep.app)
 app.add_typer(tokenizer.app)
 app.add_typer(inspection.app)
 app.add_typer(score.app)
+app.add_typer(compare.app)
 app.add_typer(seen.app)
 app.add_typer(report.app)
 app.add_typer(export.app)

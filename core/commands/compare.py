@@ -1,27 +1,97 @@
-"""What `generate` does with several models: one prompt and seed for two of them, or for every checkpoint of a run."""
+"""The command that compares runs, and what `generate` does with several models."""
 
-from typing import Any
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
-from core.commands.place import perform
+from core.commands.arguments import named, named_path, unicode_text
+from core.commands.place import perform, print_rows
+from core.commands.score import STANDARD_INPUT
+from core.commands.setting_options import setting_options
 from core.config.sampling import SamplingConfig
 from core.config.toml import checked
 from core.control import StopToken
 from core.events.base import Notice, Task
-from core.runs.catalog import Catalog
+from core.reporting.tables import differing_settings
+from core.runs.catalog import Catalog, RunSummary
 from core.runs.folder import Workspace
 from core.runs.pointers import find_checkpoint
+from core.runs.samplers import KEPT
 from core.tasks.chat.compare_replies import (
-    ComparedModels,
     ComparedPrompt,
-    Side,
     compare_replies,
     replies_at_checkpoints,
 )
+from core.tasks.chat.compare_runs import compare_runs
+from core.tasks.models.compared_models import ComparedModels, Side
 from core.tasks.models.run_checkpoints import RunCheckpoints
+from core.terminal.output import print_text
+from core.terminal.screen import print_table
 
 ALL = "all"  # of a run's checkpoints
+FIGURES = ("name", "preset", "parameters", "tokens", "val_loss", "bits_per_byte", "bytes", "state")
+
+app = typer.Typer()
+
+
+@app.command()
+@setting_options(SamplingConfig, (*KEPT, "seed"))
+def compare(
+    context: typer.Context,
+    names: Annotated[
+        list[str], typer.Argument(metavar="NAME[@CHECKPOINT]...", help="Two to five runs or checkpoints.")
+    ],
+    *,
+    text: Annotated[
+        Path | None,
+        typer.Option(
+            help="Also a text file, for KL divergence from the first run; - reads standard input.",
+            parser=named_path,
+            metavar="FILE",
+        ),
+    ] = None,
+    prompt: Annotated[
+        str | None, typer.Option(help="A text or message that each continues or answers.", callback=named)
+    ] = None,
+    given: dict[str, Any],
+) -> int:
+    """Compare runs: figures, settings that differ, bits per byte on the same validation text, replies to one prompt."""
+    workspace: Workspace = context.obj.workspace
+    workspace.look()
+    catalog = Catalog(workspace)
+    sides = [Side(*catalog.run_and_checkpoint(name)) for name in names]
+    summaries = [catalog.summary(side.name) for side in sides]
+    asked = None
+    if prompt is not None:
+        sampling = checked(SamplingConfig, catalog.config(sides[0].name).sampling.model_dump() | given)
+        asked = ComparedPrompt(unicode_text(prompt), _all_answer(summaries), sampling).seeded()
+    _print_differences(context, summaries)
+    source = sys.stdin.buffer if text == STANDARD_INPUT else text
+    models = ComparedModels(workspace)
+    return perform(context, lambda stop: compare_runs(models, sides, stop, source, asked), writes=False)[1]
+
+
+def _print_differences(context: typer.Context, runs: Sequence[RunSummary]) -> None:
+    """The figures of each run, once, and the settings in which they differ."""
+    distinct = list({run.name: run for run in runs}.values())
+    print_rows(context, "run", FIGURES, [asdict(run) for run in distinct])
+    catalog = Catalog(context.obj.workspace)
+    rows = differing_settings([catalog.config(run.name) for run in distinct])
+    if context.obj.as_json:
+        print_rows(context, "differing_setting", (), [asdict(row) for row in rows])
+    elif rows:
+        print_text("")
+        columns = ["setting", *(run.name for run in distinct)]
+        print_table(columns, [dict(zip(columns, (row.title, *row.values), strict=True)) for row in rows])
+
+
+def _all_answer(runs: Sequence[RunSummary]) -> bool:
+    """Whether a prompt is a message to them: all were trained on conversations."""
+    return all(bool(run.has_conversations) for run in runs)
 
 
 def generate_several(
@@ -51,7 +121,7 @@ def generate_several(
     sampling = checked(SamplingConfig, catalog.config(name).sampling.model_dump() | changes)
     answers = chat
     if answers is None:
-        answers = all(bool(catalog.summary(side.name).has_conversations) for side in sides)
+        answers = _all_answer([catalog.summary(side.name) for side in sides])
     asked = ComparedPrompt(prompt, answers, sampling).seeded()
 
     def stream(stop: StopToken) -> Task[object]:

@@ -1,6 +1,7 @@
 """The command that measures how well a model predicts a text."""
 
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -9,6 +10,7 @@ import typer
 from core.commands.arguments import named, named_path
 from core.commands.place import perform
 from core.runs.catalog import Catalog
+from core.tasks.models.compared_models import Side
 from core.tasks.models.score_text import score_text
 
 STANDARD_INPUT = Path("-")
@@ -39,7 +41,7 @@ def score(
     """Measure how well a run's model predicts a text: loss, perplexity, bits per byte, and KL divergence from another model."""
     workspace = context.obj.workspace
     source = sys.stdin.buffer if text == STANDARD_INPUT else text
-    other = None if against is None else Catalog(workspace).run_and_checkpoint(against, name)
-    return perform(
-        context, lambda stop: score_text(workspace, name, checkpoint, source, stop, other), writes=False
-    )[1]
+    sides = [Side(name, checkpoint)]
+    if against is not None:
+        sides.append(Side(*Catalog(workspace).run_and_checkpoint(against, name)))
+    return perform(context, partial(score_text, workspace, sides, source), writes=False)[1]

@@ -146,6 +146,25 @@ class NoteTooLongError(UsageError):
         self.remedy = "Shorten it, or keep the rest in a document of your own."
 
 
+class WrongNumberError(UsageError):
+    """Too few runs to compare, or too many."""
+
+    given: int
+    fewest: int
+    most: int
+    message = "{fewest} to {most} runs can be compared, not {given}."
+    remedy = "Name {fewest} to {most} of those that `{program} runs` lists."
+
+
+class ComparedTwiceError(UsageError):
+    """A model that is to be compared with itself."""
+
+    name: str
+    step: int
+    message = "{name!r} at step {step:,} is named twice."
+    remedy = "Choose another run, or another checkpoint of this one: NAME@STEP."
+
+
 class CheckpointGoneError(UserFacingError):
     """An open model whose checkpoint was removed since, asked for weights of another number format."""
 

@@ -1,13 +1,25 @@
-"""What is told of replies that are compared: those of two models, or of one run's checkpoints."""
+"""What is told of replies that are compared: those of several models, or of one run's checkpoints."""
 
 from dataclasses import dataclass
+from typing import Literal
 
 from core.events.base import Event
 
 
 @dataclass(frozen=True, slots=True)
+class ComparisonPart(Event):
+    """What comes next in a comparison of runs: measurements on validation text or on the user's, or replies to a prompt.
+
+    `name` is the run whose validation text it is, the text's name, or the prompt.
+    """
+
+    part: Literal["validation", "text", "prompt"]
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class SideOpened(Event):
-    """The model of a side (0 or 1) stands in memory."""
+    """The model of a side, counted from 0, stands in memory."""
 
     side: int
     name: str
@@ -44,7 +56,7 @@ class SideWritten(Event):
 
 @dataclass(frozen=True, slots=True)
 class SideEnded(Event):
-    """A side's reply is whole. Times are its own, without those in which the other one was computed.
+    """A side's reply is whole. Times are its own, without those in which the others were computed.
 
     `loss` is the mean of what the model itself gave the tokens that it wrote, in nats per token, `perplexity` exp(loss);
     None where it wrote none.
@@ -65,9 +77,10 @@ class SideEnded(Event):
 
 @dataclass(frozen=True, slots=True)
 class SideScored(Event):
-    """How a side's model predicts the reply of the other one after the same prompt; `tokens` are its own."""
+    """How a side's model predicts the reply of another one, `of`, after the same prompt; `tokens` are its own."""
 
     side: int
+    of: int
     tokens: int
     loss: float
     perplexity: float

@@ -59,6 +59,15 @@ class SettingRow:
     preset_value: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class DifferingSetting:
+    """A setting in which runs differ, with its group's name and the value of each run, in their order, with its unit."""
+
+    group: str
+    title: str
+    values: tuple[str, ...]
+
+
 def evaluation_rows(record: RunRecord, at_most: int = MOST_EVALUATIONS) -> list[EvaluationRow]:
     """The evaluations; of many, as many as asked for, spread evenly, with the best among them."""
     history = record.history
@@ -126,6 +135,22 @@ def setting_tables(config: RunConfig) -> dict[str, list[SettingRow]]:
 def changed_settings(tables: dict[str, list[SettingRow]]) -> list[SettingRow]:
     """Those that differ from the preset's."""
     return [row for rows in tables.values() for row in rows if row.preset_value]
+
+
+def differing_settings(runs: Sequence[RunConfig]) -> list[DifferingSetting]:
+    """The settings that are not the same for all of some runs, in the order in which a run has them."""
+    own = [
+        DifferingSetting("run", field.title or name, tuple(_shown(getattr(run, name)) for run in runs))
+        for name, field in RunConfig.model_fields.items()
+        if name not in setting_groups()
+    ]
+    tables = [setting_tables(run) for run in runs]
+    rows = [
+        DifferingSetting(group, of_each[0].title, tuple(row.value for row in of_each))
+        for group in setting_groups()
+        for of_each in zip(*(table[group] for table in tables), strict=True)
+    ]
+    return [row for row in (*own, *rows) if len({*row.values}) > 1]
 
 
 def _setting_rows(kind: type[Config], group: Config, preset: Config | None) -> list[SettingRow]:

@@ -1,7 +1,9 @@
 """What is told of replies that are compared, as lines of text."""
 
-from core.events.comparison import CheckpointReplied, SideEnded, SideScored
+from core.events.comparison import CheckpointReplied, ComparisonPart, SideEnded, SideScored
 from core.wording import counted
+
+PLACES = ("first", "second", "third", "fourth", "fifth")
 
 
 def checkpoint_line(event: CheckpointReplied) -> str:
@@ -14,11 +16,15 @@ def side_line(event: SideEnded) -> str:
 
 
 def side_scored_line(event: SideScored) -> str:
-    which = ("first", "second")
     return (
-        f"The {which[event.side]} model gives the {which[1 - event.side]} reply perplexity "
+        f"The {PLACES[event.side]} model gives the {PLACES[event.of]} reply perplexity "
         f"{event.perplexity:.2f} ({event.loss:.4f} nats/token over {counted(event.tokens, 'token')})."
     )
+
+
+def part_line(event: ComparisonPart) -> str:
+    titles = {"validation": "Validation text of", "text": "The text", "prompt": "The prompt"}
+    return f"\n{titles[event.part]} {event.name!r}:"
 
 
 def _figures(event: CheckpointReplied | SideEnded) -> str:
@@ -26,4 +32,4 @@ def _figures(event: CheckpointReplied | SideEnded) -> str:
     return f": {counted(event.tokens, 'token')}, {event.tokens_per_second:.0f} tokens/s{own}, {event.reason}"
 
 
-LINES = (checkpoint_line, side_line, side_scored_line)
+LINES = (part_line, checkpoint_line, side_line, side_scored_line)

@@ -19,7 +19,7 @@ from rich.text import Text
 from core.control import Returning, StopToken
 from core.errors.base import UserFacingError
 from core.events.base import Event, Task, WorkProgress
-from core.events.comparison import CheckpointReplied, SideEnded
+from core.events.comparison import CheckpointReplied, ComparisonPart, SideEnded
 from core.events.document_state import DocumentState
 from core.events.documents import (
     ArchiveOpened,
@@ -63,6 +63,7 @@ WITH_LINES = (
     ReplyEnded
     | SideEnded
     | CheckpointReplied
+    | ComparisonPart
     | TextScored
     | SeenFound
     | SeenLocated

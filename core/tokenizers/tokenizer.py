@@ -6,6 +6,7 @@ A vocabulary is `<pad> <unk> <bos> <eos>` as ids 0 to 3, then what the tokenizer
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
+from itertools import groupby, repeat
 from typing import ClassVar
 
 import numpy as np
@@ -15,6 +16,7 @@ PAD, UNK, BOS, EOS = 0, 1, 2, 3
 SPECIALS = ("<pad>", "<unk>", "<bos>", "<eos>")
 USER, ASSISTANT = "<|user|>", "<|assistant|>"
 ROLES = (USER, ASSISTANT)
+SHARED = (*SPECIALS, *ROLES)  # tokens that every tokenizer has, the roles last
 EOS_MARKER = SPECIALS[EOS]
 MARKERS = re.compile(r"(<\|user\|>|<\|assistant\|>|<eos>)")
 
@@ -100,6 +102,28 @@ def encode_parts(tokenizer: Tokenizer, parts: Sequence[str | int]) -> IdArray:
     encoded = iter(tokenizer.encode_all([part for part in parts if isinstance(part, str)]))
     arrays = [next(encoded) if isinstance(part, str) else np.array([part], dtype=np.int64) for part in parts]
     return np.concatenate([np.empty(0, dtype=np.int64), *arrays])
+
+
+def shared_parts(tokenizer: Tokenizer, ids: IdArray) -> Iterator[str | int]:
+    """Ids as plain texts, and the special tokens between them as places in `SHARED`: what any tokenizer can encode."""
+    first_role = tokenizer.vocab_size - len(ROLES)
+
+    def special(token_id: int) -> int | None:
+        return token_id if token_id < len(SPECIALS) or token_id >= first_role else None
+
+    for kind, part in groupby(ids.tolist(), key=special):
+        if kind is None:
+            yield tokenizer.decode(list(part))
+        else:
+            place = kind if kind < first_role else len(SPECIALS) + kind - first_role
+            yield from repeat(place, len(list(part)))
+
+
+def encode_shared(tokenizer: Tokenizer, parts: Sequence[str | int]) -> IdArray:
+    """The ids of what `shared_parts` gives, of this tokenizer or another one."""
+    first_role = tokenizer.vocab_size - len(ROLES)
+    ids = [*range(len(SPECIALS)), *range(first_role, tokenizer.vocab_size)]
+    return encode_parts(tokenizer, [part if isinstance(part, str) else ids[part] for part in parts])
 
 
 def byte_lengths(tokenizer: Tokenizer) -> NDArray[np.int32]:

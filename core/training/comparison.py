@@ -1,11 +1,11 @@
-"""What two models say of the same text: their losses, and how far their predictions are apart.
+"""What several models say of the same text: their losses, and how far their predictions are from those of the first.
 
 Shapes
-    B  sequences in the batch    T  positions    V  vocabulary
+    B  sequences in the batch    T  positions    V  vocabulary    M  models
     N  positions of one chunk    R  rows of it that are compared at once
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import torch
@@ -20,34 +20,38 @@ NUMBERS_AT_ONCE = 1 << 21  # 16 MiB of float64, several times
 
 
 class BatchComparison(NamedTuple):
-    """Losses of both models in nats, (B, T) float32 each, 0 at padding, and sums of D(P || Q) and D(Q || P) in nats."""
+    """Losses of all models in nats, (B, T) float32 each, 0 at padding.
 
-    losses: tuple[Tensor, Tensor]
-    kl: float
-    reverse_kl: float
+    `kl` and `reverse_kl` are sums of D(P || Q) and D(Q || P) in nats, for each model but the first, whose predictions are P.
+    """
+
+    losses: tuple[Tensor, ...]
+    kl: tuple[float, ...]
+    reverse_kl: tuple[float, ...]
 
 
 @torch.inference_mode()
-def compare(model: nn.Module, other: nn.Module, x: Tensor, y: Tensor) -> BatchComparison:
-    """Run two models with one vocabulary over a batch. P is what `model` expects next at each position, Q what `other` does.
+def compare(models: Sequence[nn.Module], x: Tensor, y: Tensor) -> BatchComparison:
+    """Run models with one vocabulary over a batch. P is what the first expects next at each position, Q what another does.
 
     Args:
         x, y: Token ids and those that follow, as for `token_losses`, on the processor.
     """
-    losses: tuple[list[Tensor], list[Tensor]] = [], []
-    kl = reverse_kl = 0.0
-    chunks = zip(_chunks(model, x, y), _chunks(other, x, y), strict=True)
-    for (p, labels), (q, _) in chunks:  # 2 x (N, V), (N,)
-        for logits, kept in zip((p, q), losses, strict=True):
+    losses: list[list[Tensor]] = [[] for _ in models]
+    kl, reverse_kl = [0.0] * (len(models) - 1), [0.0] * (len(models) - 1)
+    for chunk in zip(*(_chunks(model, x, y) for model in models), strict=True):  # M x (N, V), (N,)
+        labels = chunk[0][1]  # (N,)
+        for (logits, _), kept in zip(chunk, losses, strict=True):
             kept.append(F.cross_entropy(logits, labels, ignore_index=IGNORED, reduction="none"))  # (N,)
         counted = labels != IGNORED  # (N,)
-        rows = max(1, NUMBERS_AT_ONCE // p.shape[-1])
-        for p_rows, q_rows in zip(p[counted].split(rows), q[counted].split(rows), strict=True):  # 2 x (R, V)
-            log_p, log_q = _log_probs(p_rows), _log_probs(q_rows)  # 2 x (R, V)
-            kl += float(kl_divergences(log_p, log_q).sum())
-            reverse_kl += float(kl_divergences(log_q, log_p).sum())
-    own, others = (torch.cat(kept).unflatten(0, y.shape) for kept in losses)  # 2 x (B, T)
-    return BatchComparison((own, others), kl, reverse_kl)
+        rows = max(1, NUMBERS_AT_ONCE // chunk[0][0].shape[-1])
+        for parts in zip(*(logits[counted].split(rows) for logits, _ in chunk), strict=True):  # M x (R, V)
+            log_p, *others = map(_log_probs, parts)  # M x (R, V)
+            for place, log_q in enumerate(others):
+                kl[place] += float(kl_divergences(log_p, log_q).sum())
+                reverse_kl[place] += float(kl_divergences(log_q, log_p).sum())
+    joined = tuple(torch.cat(kept).unflatten(0, y.shape) for kept in losses)  # M x (B, T)
+    return BatchComparison(joined, tuple(kl), tuple(reverse_kl))
 
 
 def _chunks(model: nn.Module, x: Tensor, y: Tensor) -> Iterator[tuple[Tensor, Tensor]]:

@@ -1,14 +1,14 @@
-"""The request "the same prompt and seed for both": two models, or one run at each of its checkpoints."""
+"""The request "the same prompt and seed for all": several models, or one run at each of its checkpoints."""
 
 import math
 import random
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from core.config.sampling import LARGEST_SEED, SamplingConfig
 from core.control import Returning, StopRequested, StopToken
-from core.errors.runs import ModelTooLargeError, NoCheckpointError, raising_memory_errors
+from core.errors.runs import NoCheckpointError, raising_memory_errors
 from core.events.base import Notice, Task
 from core.events.comparison import (
     CheckpointReplied,
@@ -21,33 +21,20 @@ from core.events.comparison import (
 )
 from core.events.replies import ContextMoved, PromptRead, ReplyEnded, TokenWritten
 from core.metrics import perplexity
-from core.runs.catalog import Catalog, has_conversations
-from core.runs.folder import Workspace
-from core.runs.pointers import find_checkpoint, saved_steps
+from core.runs.catalog import has_conversations
+from core.runs.pointers import saved_steps
 from core.tasks.chat.reply import complete, reply
-from core.tasks.models.open_model import OpenModel, open_model
+from core.tasks.models.compared_models import (
+    ComparedModels,
+    Side,
+    have_one_vocabulary,
+    open_compared,
+    pairs,
+)
+from core.tasks.models.open_model import OpenModel
 from core.tasks.models.run_checkpoints import SKIPPED, RunCheckpoints, open_step
-from core.tasks.models.score_text import have_one_vocabulary
 
 LEAST_PROBABILITY = 1e-45  # of a float32: a token of probability 0 was drawn all the same
-
-
-class TwoModelsTooLargeError(ModelTooLargeError):
-    """One of two models fits beside what else is in memory, both do not."""
-
-    def __init__(self, needed: int, available: int, name: str) -> None:
-        super().__init__(needed, available)
-        self.args = (needed, available, name)
-        self.message = f"There is too little memory to open {name!r} beside the other model. {self.message}"
-        self.remedy = "Compare a smaller model, or two checkpoints one after the other under All checkpoints."
-
-
-@dataclass(frozen=True, slots=True)
-class Side:
-    """One of the models that are compared: a run, and "best", "last", a step or the name of a kept checkpoint."""
-
-    name: str
-    checkpoint: str = "best"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,14 +53,6 @@ class ComparedPrompt:
         return replace(self, sampling=self.sampling.model_copy(update={"seed": seed}))
 
 
-@dataclass(slots=True, eq=False)
-class ComparedModels:
-    """Models that stay open while they are compared, at most one for each side: a closed box for one task at a time."""
-
-    workspace: Workspace
-    opened: dict[tuple[str, str], OpenModel] = field(default_factory=dict)  # by run and checkpoint's folder
-
-
 def compare_replies(
     models: ComparedModels,
     sides: Sequence[Side],
@@ -81,23 +60,23 @@ def compare_replies(
     stop: StopToken,
     window: OpenModel | None = None,
 ) -> Task[list[SideEnded]]:
-    """Let two models go on with one prompt, token by token in turns, and measure how each foretells the other.
+    """Let models go on with one prompt, token by token in turns, and measure how each foretells the others.
 
     Args:
-        models: Those that are still open from the last time; what is not of these two sides is closed first.
+        models: Those that are still open from the last time; what is not of these sides is closed first.
         prompt: With a seed.
-        window: A model that is open elsewhere, used where it is one of the two.
+        window: As for `open_compared`.
 
     Returns:
         What each wrote; of what was written so far where `stop` was set.
 
     Raises:
-        TwoModelsTooLargeError: Both do not fit into memory.
-        UnknownRunError, NoCheckpointError and others: As for `open_model`.
+        ModelsTooLargeError, UnknownRunError, NoCheckpointError and others: As for `open_compared`.
     """
-    opened: list[OpenModel] = []
-    for side, model_of in enumerate((yield from _open_all(models, sides, prompt, stop, window))):
-        opened.append(model_of)
+    opening = Returning(open_compared(models, sides, prompt.sampling.weights, stop, window))
+    yield from (event for event in opening if isinstance(event, Notice))
+    opened = opening.result
+    for side, model_of in enumerate(opened):
         yield SideOpened(
             side,
             model_of.name,
@@ -235,43 +214,6 @@ class _SideWriter:
         )
 
 
-def _open_all(
-    models: ComparedModels,
-    sides: Sequence[Side],
-    prompt: ComparedPrompt,
-    stop: StopToken,
-    window: OpenModel | None,
-) -> Task[list[OpenModel]]:
-    """The models of the sides; what is open of others is let go before any is opened."""
-    keys = [_key(models.workspace, side) for side in sides]
-    models.opened = {key: model for key, model in models.opened.items() if key in keys}
-    found: list[OpenModel] = []
-    for side, key in zip(sides, keys, strict=True):
-        stop.raise_if_asked()
-        if window is not None and key == _key(models.workspace, Side(window.name, str(window.step))):
-            found.append(window)
-            continue
-        if key not in models.opened:
-            opening = Returning(
-                open_model(models.workspace, side.name, key[1], stop, prompt.sampling.weights)
-            )
-            try:
-                yield from (event for event in opening if isinstance(event, Notice))
-            except ModelTooLargeError as error:
-                if not found:
-                    raise
-                raise TwoModelsTooLargeError(error.args[0], error.args[1], side.name) from error
-            models.opened[key] = opening.result
-        found.append(models.opened[key])
-    return found
-
-
-def _key(workspace: Workspace, side: Side) -> tuple[str, str]:
-    """What tells the model of a side: "best" and "last" are other checkpoints from time to time."""
-    checkpoint = find_checkpoint(Catalog(workspace).folder(side.name), side.checkpoint)
-    return side.name, str(int(checkpoint.name.removeprefix("step-")))
-
-
 def _model_at(checkpoints: RunCheckpoints, step: int, prompt: ComparedPrompt, stop: StopToken) -> OpenModel:
     """One checkpoint of a run as a model, until the next one is opened."""
     loaded = open_step(checkpoints, step, stop)
@@ -289,15 +231,16 @@ def _model_at(checkpoints: RunCheckpoints, step: int, prompt: ComparedPrompt, st
 
 
 def _scores(writers: Sequence[_SideWriter], prompt: ComparedPrompt, stop: StopToken) -> Task[None]:
-    """How each model foretells what the other one wrote."""
-    for writer, other in zip(writers, reversed(writers), strict=True):
+    """How each model foretells what the others wrote."""
+    for side, of in pairs(len(writers)):
+        writer, other = writers[side], writers[of]
         assert other.ended is not None
         tokenizer = writer.model.loaded.tokenizer
         same = have_one_vocabulary(writer.model, other.model)
         ids = other.ids if same else tokenizer.encode(other.ended.text)
         if ids:
             loss = _mean_loss(writer.model, prompt, ids, stop)
-            yield SideScored(writer.side, len(ids), loss, perplexity(loss))
+            yield SideScored(side, of, len(ids), loss, perplexity(loss))
 
 
 def _mean_loss(model: OpenModel, prompt: ComparedPrompt, ids: Sequence[int], stop: StopToken) -> float:

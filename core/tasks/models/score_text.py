@@ -1,6 +1,7 @@
-"""The request "how well does this model predict this text?", of one model or of two side by side."""
+"""The request "how well do these models predict this text?", of one model or of several side by side."""
 
 import time
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -9,9 +10,10 @@ from core.errors.base import NothingToScoreError
 from core.events.base import Notice, Task
 from core.events.scoring import ModelsCompared, ScoreProgress, TextScored
 from core.runs.folder import Workspace
-from core.tasks.models.open_model import OpenModel, open_model
-from core.tasks.models.text_pieces import REPLACEMENT, TextSource, open_text, text_pieces
-from core.wording import counted, noun_for
+from core.tasks.models.compared_models import ComparedModels, Side, by_vocabulary, open_compared
+from core.tasks.models.open_model import OpenModel
+from core.tasks.models.text_pieces import REPLACEMENT, open_text, text_pieces
+from core.wording import counted, listed, noun_for
 
 if TYPE_CHECKING:
     from core.tasks.models.text_scorer import TextScorer
@@ -19,70 +21,100 @@ if TYPE_CHECKING:
 PROGRESS_SECONDS = 0.5
 
 Result = list[TextScored | ModelsCompared]
+ReadPart = tuple[
+    Sequence[str | int], int
+]  # a part of a text, as for `TextScorer.put`, and how many of its bytes are read with it
 
 
 def score_text(
     workspace: Workspace,
-    name: str,
-    checkpoint: str,
+    sides: Sequence[Side],
     text: Path | BinaryIO,
     stop: StopToken,
-    against: tuple[str, str] | None = None,
+    models: ComparedModels | None = None,
+    window: OpenModel | None = None,
 ) -> Task[Result]:
-    """Measure how well a run's model predicts a text, in float32.
+    """Measure how well runs' models predict a text, in float32 where they are opened for it.
 
     The text is read once, in windows of the model's context that don't overlap, as in the evaluations of a run, and may
-    be of any length. Of two models with one vocabulary both read the windows of the shorter context, and the divergence of
-    their predictions is measured too; with different vocabularies each reads its own.
+    be of any length. Models with one vocabulary read the windows of their shortest context, and how far the predictions of each
+    are from those of the first is measured too; with different vocabularies each reads its own.
 
     Args:
-        checkpoint: "best", "last" or a step.
         text: A file, or an open stream of bytes.
-        against: The run and checkpoint of a second model.
+        models: Those that are still open from other measurements.
+        window: As for `open_compared`.
 
     Returns:
         What was measured, the last events of the stream; of the part that was read where `stop` was set, or nothing.
 
     Raises:
         MissingPathError, NothingToScoreError: There is no such file, or nothing in it that a model knows.
-        UnknownRunError, NoCheckpointError and others: As for `open_model`.
+        UnknownRunError, NoCheckpointError and others: As for `open_compared`.
+    """
+    with open_text(text) as source:
+        try:
+            models = models or ComparedModels(workspace)
+            opened = yield from open_compared(models, sides, "float32", stop, window)
+        except StopRequested:
+            return []
+        parts = (((piece.text,), piece.bytes_done) for piece in text_pieces(source))
+        return (yield from score_parts(opened, parts, source.name, source.bytes, stop))
+
+
+def score_parts(
+    models: Sequence[OpenModel], parts: Iterable[ReadPart], name: str, size: int, stop: StopToken
+) -> Task[Result]:
+    """The same of open models, and of a text that comes in parts.
+
+    Args:
+        name: Of the text, as the beginning of a sentence.
+        size: In bytes; 0 where it is not known.
+
+    Raises:
+        NothingToScoreError: There is nothing in it that a model knows.
     """
     from core.tasks.models.text_scorer import TextScorer  # here, because it imports torch
 
-    with open_text(text) as source:
-        models: list[OpenModel] = []
-        for run, which in ((name, checkpoint), *([against] if against else [])):
-            models.append((yield from open_model(workspace, run, which, stop, "float32")))
-        if len(models) == 2 and not have_one_vocabulary(*models):
-            yield Notice(_of_two_vocabularies(*models))
-            scorers = [TextScorer([model]) for model in models]
-        else:
-            scorers = [TextScorer(models)]
-            if len({model.context_length for model in models}) > 1:
-                shorter = counted(scorers[0].context_length, "token")
-                yield Notice(f"Both models read windows of {shorter}, the shorter of their contexts.")
-        complete = yield from _read(source, scorers, stop)
-        for scorer in scorers:
-            if complete and not scorer.known_tokens:
-                raise NothingToScoreError(source.name, _why_nothing(scorer, models))
+    groups = [[models[place] for place in group] for group in by_vocabulary(models)]
+    yield from _reading(models, groups)
+    scorers = [TextScorer(group) for group in groups]
+    complete = yield from _read(parts, size, scorers, stop)
+    for scorer in scorers:
+        if complete and not scorer.known_tokens:
+            raise NothingToScoreError(name, _why_nothing(scorer, models))
     result: Result = [score for scorer in scorers if scorer.tokens for score in scorer.scores(complete)]
+    result.sort(
+        key=lambda score: isinstance(score, ModelsCompared)
+    )  # of several vocabularies: the scores first
     yield from result
     return result
 
 
-def _read(source: TextSource, scorers: "list[TextScorer]", stop: StopToken) -> Task[bool]:
+def _reading(models: Sequence[OpenModel], groups: Sequence[Sequence[OpenModel]]) -> Task[None]:
+    """What is to be known of how the models read the text."""
+    if len(groups) > 1:
+        yield Notice(_of_other_vocabularies(models, len(groups) == len(models)))
+    for group in groups:
+        if len({model.context_length for model in group}) > 1:
+            who = "Both models" if len(group) == 2 else "These models"
+            shortest = counted(min(model.context_length for model in group), "token")
+            yield Notice(f"{who} read windows of {shortest}, the shorter of their contexts.")
+
+
+def _read(parts: Iterable[ReadPart], size: int, scorers: "list[TextScorer]", stop: StopToken) -> Task[bool]:
     """Put all the text into each scorer; False where `stop` was set before its end."""
     reported, replaced = time.monotonic(), 0
     try:
-        for piece in text_pieces(source):
-            replaced += piece.text.count(REPLACEMENT)
+        for part, bytes_done in parts:
+            replaced += sum(text.count(REPLACEMENT) for text in part if isinstance(text, str))
             for scorer in scorers:
-                for _ in scorer.put(piece.text, stop):
+                for _ in scorer.put(part, stop):
                     if time.monotonic() - reported > PROGRESS_SECONDS:
                         reported = time.monotonic()
-                        yield ScoreProgress(piece.bytes_done, source.bytes)
+                        yield ScoreProgress(bytes_done, size)
         for scorer in scorers:
-            for _ in scorer.put("", stop, is_last=True):
+            for _ in scorer.put((), stop, is_last=True):
                 pass
     except StopRequested:
         return False
@@ -92,20 +124,17 @@ def _read(source: TextSource, scorers: "list[TextScorer]", stop: StopToken) -> T
     return True
 
 
-def have_one_vocabulary(model: OpenModel, other: OpenModel) -> bool:
-    """Whether a token means the same to both."""
-    one, two = model.loaded.tokenizer, other.loaded.tokenizer
-    return (one.kind, one.tokens, one.merges) == (two.kind, two.tokens, two.merges)
-
-
-def _of_two_vocabularies(model: OpenModel, other: OpenModel) -> str:
+def _of_other_vocabularies(models: Sequence[OpenModel], all_differ: bool) -> str:
+    names = listed([repr(model.name) for model in models])
+    which = "" if all_differ else " that differ in it"
+    their = "their predictions" if len(models) == 2 else f"the predictions of those{which}"
     return (
-        f"The runs {model.name!r} and {other.name!r} have different vocabularies, so there is no KL divergence between their "
-        "predictions. Compare bits/byte, or a run that was trained with the same tokenizer."
+        f"The runs {names} have different vocabularies, so there is no KL divergence between {their}. "
+        "Compare bits/byte, or a run that was trained with the same tokenizer."
     )
 
 
-def _why_nothing(scorer: "TextScorer", models: list[OpenModel]) -> str:
+def _why_nothing(scorer: "TextScorer", models: Sequence[OpenModel]) -> str:
     if not scorer.tokens:
         return "there is no token in it"
     owner = next(model for model in models if model.loaded.tokenizer is scorer.tokenizer)

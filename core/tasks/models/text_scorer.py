@@ -1,4 +1,4 @@
-"""Token ids on their way through a model, or through two with one vocabulary, window by window.
+"""Token ids on their way through a model, or through several with one vocabulary, window by window.
 
 A text begins after `<eos>`, as documents do in training, so each of its tokens is predicted once. Windows follow each other
 without overlap, as in the evaluations of a run.
@@ -16,7 +16,7 @@ from core.control import StopToken
 from core.events.scoring import ModelsCompared, TextScored
 from core.metrics import bits_per_byte, nats_to_bits, perplexity
 from core.tasks.models.open_model import OpenModel
-from core.tokenizers.tokenizer import EOS, UNK, IdArray, byte_lengths
+from core.tokenizers.tokenizer import EOS, UNK, IdArray, byte_lengths, encode_shared
 from core.training.comparison import compare
 from core.training.evaluation import EvalBatch, count_targets
 from core.training.interruption import interruptible
@@ -28,10 +28,10 @@ EVERY_BATCH = sys.maxsize
 
 
 class TextScorer:
-    """Sums of losses, and of divergences where there are two models, over all the text that was put in.
+    """Sums of losses, and of divergences from the first model where there are several, over all the text that was put in.
 
     Args:
-        models: One, or two with the same vocabulary; the context is that of the shorter one.
+        models: One, or several with the same vocabulary; the context is the shortest of theirs.
     """
 
     def __init__(self, models: Sequence[OpenModel]) -> None:
@@ -42,7 +42,7 @@ class TextScorer:
         self._lengths = torch.from_numpy(byte_lengths(self.tokenizer))  # (V,)
         self._held: IdArray = np.array([EOS], dtype=np.int64)
         self._nats, self._text_nats = [0.0] * len(models), [0.0] * len(models)
-        self._kl = self._reverse_kl = 0.0
+        self._kl, self._reverse_kl = [0.0] * (len(models) - 1), [0.0] * (len(models) - 1)
         self._unknown: dict[str, None] = {}
         self._unknown_tokens = self._bytes = 0
         self.tokens = 0
@@ -51,15 +51,19 @@ class TextScorer:
     def known_tokens(self) -> int:
         return self.tokens - self._unknown_tokens
 
-    def put(self, text: str, stop: StopToken, *, is_last: bool = False) -> Iterator[None]:
+    def put(self, parts: Sequence[str | int], stop: StopToken, *, is_last: bool = False) -> Iterator[None]:
         """Score the whole batches of windows that this text completes, or all that is left; yields after each batch.
+
+        Args:
+            parts: Plain texts, and special tokens as places in `SHARED`.
 
         Raises:
             StopRequested: `stop` was set; the batch in hand is not counted.
         """
-        ids = self.tokenizer.encode_all([text])[0]
+        ids = encode_shared(self.tokenizer, parts)
         if (ids == UNK).any() and len(self._unknown) < MOST_UNKNOWN:
-            self._unknown |= dict.fromkeys(self.tokenizer.unknown(text)[:MOST_UNKNOWN])
+            for text in (part for part in parts if isinstance(part, str)):
+                self._unknown |= dict.fromkeys(self.tokenizer.unknown(text)[:MOST_UNKNOWN])
         held = np.concatenate([self._held, ids])
         at_once = self._windows.batch_size * self.context_length
         taken = len(held) - 1 if is_last else (len(held) - 1) // at_once * at_once
@@ -73,7 +77,7 @@ class TextScorer:
             yield
 
     def scores(self, complete: bool) -> Iterator[TextScored | ModelsCompared]:
-        """What was measured: of each model, and of both together where there are two."""
+        """What was measured: of each model, and of each other one beside the first."""
         for model, nats, text_nats in zip(self._models, self._nats, self._text_nats, strict=True):
             loss = nats / self.tokens
             yield TextScored(
@@ -89,12 +93,11 @@ class TextScorer:
                 context_length=self.context_length,
                 complete=complete,
             )
-        if len(self._models) == 2:
-            yield self._comparison()
+        for other, kl, reverse_kl in zip(self._models[1:], self._kl, self._reverse_kl, strict=True):
+            yield self._comparison(other, kl / self.tokens, reverse_kl / self.tokens)
 
-    def _comparison(self) -> ModelsCompared:
-        model, other = self._models
-        kl, reverse_kl = self._kl / self.tokens, self._reverse_kl / self.tokens
+    def _comparison(self, other: OpenModel, kl: float, reverse_kl: float) -> ModelsCompared:
+        model = self._models[0]
         return ModelsCompared(
             name=model.name,
             step=model.step,
@@ -114,8 +117,11 @@ class TextScorer:
         losses: tuple[Tensor, ...]
         with interruptible(first, stop):
             if others:
-                losses, kl, reverse_kl = compare(first, others[0], batch.x, batch.y)
-                self._kl, self._reverse_kl = self._kl + kl, self._reverse_kl + reverse_kl
+                losses, kl, reverse_kl = compare([first, *others], batch.x, batch.y)
+                self._kl = [total + more for total, more in zip(self._kl, kl, strict=True)]
+                self._reverse_kl = [
+                    total + more for total, more in zip(self._reverse_kl, reverse_kl, strict=True)
+                ]
             else:
                 losses = (token_losses(first, batch.x.to(first.device), batch.y.to(first.device)).cpu(),)
         for number, of_model in enumerate(losses):

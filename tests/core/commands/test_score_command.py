@@ -80,3 +80,30 @@ def test_a_workspace_that_holds_nothing_has_no_run_to_score(tmp_path, command, t
     assert code == 1
     assert "There is no run named 'first'" in err
     assert not workspace.root.exists()
+
+
+def test_runs_are_compared_with_figures_settings_scores_and_replies(trained, command, records, text, tiny):
+    list(train_model(trained, "second", tiny({"training.learning_rate": 0.01}), StopToken()))
+    at = ("--workspace", trained.root)
+    wanted = ("compare", "first", "second", "--text", text, "--prompt", "the", "--max-new-tokens", "3")
+    code, found = records(*wanted, "--seed", "1", *at)
+    assert code == 0
+    kinds = [record["event"] for record in found]
+    assert kinds.count("run") == kinds.count("side_ended") == kinds.count("side_scored") == 2
+    assert kinds.count("text_scored") == 4
+    assert kinds.count("models_compared") == 2
+    [differs] = [record for record in found if record["event"] == "differing_setting"]
+    assert differs["values"] == ["0.001", "0.01"]
+    code, out, _ = command(*wanted, *at)
+    assert code == 0
+    for words in ("Learning rate", "Validation text of 'first':", "The prompt 'the':", "bits/byte"):
+        assert words in out
+
+
+def test_what_cannot_be_compared_is_refused(trained, command):
+    at = ("--workspace", trained.root)
+    assert command("compare", "first", *at)[0] == 2
+    assert command("compare", "first", "first@6", *at)[0] == 2
+    assert command("compare", "first", "nobody", *at)[0] == 1
+    assert command("compare", "first", "first@3", *at)[0] == 1
+    assert command("compare", "first", "first@2", "--text", trained.root / "nothing", *at)[0] == 1

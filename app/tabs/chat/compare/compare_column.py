@@ -14,7 +14,7 @@ from app.widgets.layout import STRETCH, column, row
 from app.widgets.theme import SMALL, TINY, set_role
 from core.events.comparison import SideEnded, SideOpened, SideScored
 from core.runs.catalog import RunSummary
-from core.tasks.chat.compare_replies import Side
+from core.tasks.models.compared_models import Side
 from core.wording import counted, number
 
 FIGURES_TIP = (

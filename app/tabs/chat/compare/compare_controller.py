@@ -16,7 +16,8 @@ from core.errors.runs import UnknownRunError
 from core.events.base import Event, Notice
 from core.events.comparison import CheckpointReplied, SideWritten
 from core.runs.folder import Workspace
-from core.tasks.chat.compare_replies import ComparedModels, ComparedPrompt, compare_replies, reply_at_step
+from core.tasks.chat.compare_replies import ComparedPrompt, compare_replies, reply_at_step
+from core.tasks.models.compared_models import ComparedModels
 from core.tasks.models.look_at_runs import RunsListed, list_runs
 from core.tasks.models.run_checkpoints import RunCheckpoints
 

@@ -18,7 +18,8 @@ from app.widgets.layout import column, row
 from app.widgets.theme import MEDIUM
 from core.config.sampling import SamplingConfig
 from core.runs.catalog import RunSummary
-from core.tasks.chat.compare_replies import ComparedPrompt, Side
+from core.tasks.chat.compare_replies import ComparedPrompt
+from core.tasks.models.compared_models import Side
 
 AUTOMATIC, CHAT, COMPLETION = "automatic", "chat", "completion"
 

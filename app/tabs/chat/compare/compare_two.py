@@ -15,7 +15,8 @@ from app.widgets.token_text import quoted
 from core.events.base import Event
 from core.events.comparison import SideEnded, SideMoved, SideOpened, SideRead, SideScored, SideWritten
 from core.runs.catalog import RunSummary
-from core.tasks.chat.compare_replies import ComparedPrompt, Side
+from core.tasks.chat.compare_replies import ComparedPrompt
+from core.tasks.models.compared_models import Side
 from core.wording import counted, printable
 
 SAME = "A and B are the same model. Select another run or checkpoint for one of them; if there is none, train another run."

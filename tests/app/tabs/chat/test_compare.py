@@ -25,7 +25,7 @@ from core.events.comparison import (
 )
 from core.runs.catalog import RunSummary
 from core.runs.folder import Workspace
-from core.tasks.chat.compare_replies import Side
+from core.tasks.models.compared_models import Side
 from core.tasks.models.look_at_runs import RunsListed
 from tests.app.showing import context_of
 from tests.app.tabs.chat.conftest import FakeModel
@@ -70,7 +70,7 @@ class FakeTasks:
             self._allowed.acquire(timeout=0.01)
         for side, words in enumerate(self.replies):
             yield SideEnded(side, sides[side].name, 40, "eos", "".join(words), 2, 1.0, 0.1, 20.0, 0.5, 1.65)
-            yield SideScored(side, 2, 1.0, 2.72)
+            yield SideScored(side, 1 - side, 2, 1.0, 2.72)
 
     def at_step(self, checkpoints, step, prompt, stop):
         self.asked.append(step)

@@ -19,17 +19,15 @@ from core.events.comparison import (
     SideWritten,
 )
 from core.events.replies import ReplyEnded, TokenWritten
-from core.tasks.chat import compare_replies as module
 from core.tasks.chat.compare_replies import (
-    ComparedModels,
     ComparedPrompt,
-    Side,
-    TwoModelsTooLargeError,
     compare_replies,
     replies_at_checkpoints,
     reply_at_step,
 )
 from core.tasks.chat.reply import complete
+from core.tasks.models import compared_models
+from core.tasks.models.compared_models import ComparedModels, ModelsTooLargeError, Side
 from core.tasks.models.open_model import open_model
 from core.tasks.models.run_checkpoints import RunCheckpoints
 
@@ -126,21 +124,21 @@ def test_a_run_that_is_not_there_is_named(models):
 
 
 def test_a_second_model_that_does_not_fit_is_refused_in_a_sentence(models, monkeypatch):
-    before = module.open_model
+    before = compared_models.open_model
 
     def second_is_large(workspace, name, checkpoint, *rest):
         if checkpoint == "6":
             raise ModelTooLargeError(2**33, 2**30)
         return (yield from before(workspace, name, checkpoint, *rest))
 
-    monkeypatch.setattr(module, "open_model", second_is_large)
+    monkeypatch.setattr(compared_models, "open_model", second_is_large)
     with pytest.raises(
-        TwoModelsTooLargeError, match=r"beside the other model\. The model needs at least 8\.0 GiB"
+        ModelsTooLargeError, match=r"beside the other model\. The model needs at least 8\.0 GiB"
     ):
         compare(models)
     with pytest.raises(ModelTooLargeError) as alone_too_large:
         compare(models, BOTH[::-1])
-    assert not isinstance(alone_too_large.value, TwoModelsTooLargeError)
+    assert not isinstance(alone_too_large.value, ModelsTooLargeError)
 
 
 def test_stop_keeps_what_was_written(models):

@@ -12,13 +12,13 @@ from core.control import StopToken
 from core.errors.base import MissingPathError, NothingToScoreError
 from core.errors.runs import NoCheckpointError, UnknownRunError
 from core.events.base import Notice
-from core.events.replies import ModelOpened
 from core.events.scoring import ModelsCompared, ScoreProgress, TextScored
 from core.metrics import kl_divergences, log_softmax, softmax
 from core.runs.folder import Workspace
 from core.runs.loading import load_model
 from core.tasks.models import score_text as module
 from core.tasks.models import text_scorer
+from core.tasks.models.compared_models import Side
 from core.tasks.models.score_text import score_text
 from core.tasks.training.train_model import train_model
 from core.tokenizers.tokenizer import EOS, byte_lengths
@@ -31,7 +31,8 @@ CONTEXT = 8
 
 def score(workspace, text=TEXT, checkpoint="best", against=None, stop=None, name="first"):
     source = io.BytesIO(text.encode()) if isinstance(text, str) else text
-    return list(score_text(workspace, name, checkpoint, source, stop or StopToken(), against))
+    sides = [Side(name, checkpoint), *([Side(*against)] if against else [])]
+    return list(score_text(workspace, sides, source, stop or StopToken()))
 
 
 def of_kind(events, kind):
@@ -113,7 +114,7 @@ def test_a_model_beside_itself_is_scored_as_alone_and_does_not_diverge(trained):
 
 
 def test_the_result_is_the_last_events(trained):
-    stream, events = score_text(trained, "first", "best", io.BytesIO(b"the cat"), StopToken()), []
+    stream, events = score_text(trained, [Side("first")], io.BytesIO(b"the cat"), StopToken()), []
     while True:
         try:
             events.append(next(stream))
@@ -208,7 +209,7 @@ def test_a_model_that_is_not_there_is_reported(trained, arguments, failure):
 
 
 def test_a_missing_file_is_reported_before_a_model_is_opened(trained, tmp_path):
-    stream = score_text(trained, "first", "best", tmp_path / "a.txt", StopToken())
+    stream = score_text(trained, [Side("first")], tmp_path / "a.txt", StopToken())
     with pytest.raises(MissingPathError):
         next(stream)
 
@@ -233,7 +234,9 @@ def test_a_stop_leaves_the_score_of_what_was_read(trained, monkeypatch):
     monkeypatch.setattr(module, "PROGRESS_SECONDS", 0.0)
     monkeypatch.setattr(text_scorer, "TOKENS_AT_ONCE", 64)
     stop, events = StopToken(), []
-    for event in score_text(trained, "first", "best", io.BytesIO(TEXT.encode() * 10), stop, ("first", "2")):
+    for event in score_text(
+        trained, [Side("first"), Side("first", "2")], io.BytesIO(TEXT.encode() * 10), stop
+    ):
         events.append(event)
         if len(of_kind(events, ScoreProgress)) == 3:
             stop.set()
@@ -246,7 +249,7 @@ def test_a_stop_leaves_the_score_of_what_was_read(trained, monkeypatch):
 def test_a_stop_before_anything_was_read_leaves_nothing(trained):
     stop = StopToken()
     stop.set()
-    assert [type(event) for event in score(trained, stop=stop)] == [ModelOpened]
+    assert score(trained, stop=stop) == []
 
 
 def test_a_workspace_is_only_read(trained):

@@ -1,0 +1,145 @@
+"""The request "compare these runs": what they were trained with, how well each predicts the same texts, and what each replies."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+
+from core.batches.dataset import Dataset, read_dataset
+from core.control import StopToken
+from core.datasets.unused_datasets import restore
+from core.errors.base import UserFacingError
+from core.errors.runs import ComparedTwiceError, WrongNumberError
+from core.events.base import Notice, Task, at_once
+from core.events.comparison import ComparisonPart
+from core.reporting.tables import DifferingSetting, differing_settings
+from core.runs.catalog import Catalog
+from core.runs.folder import Workspace
+from core.tasks.chat.compare_replies import ComparedPrompt, compare_replies
+from core.tasks.models.compared_models import ComparedModels, Side, open_compared
+from core.tasks.models.open_model import OpenModel
+from core.tasks.models.score_text import ReadPart, score_parts, score_text
+from core.tasks.models.text_pieces import REPLACEMENT
+from core.tokenizers.files import load_tokenizer
+from core.tokenizers.tokenizer import Tokenizer, byte_lengths, shared_parts
+from core.wording import file_size, listed
+
+FEWEST, MOST = 2, 5  # runs
+MOST_BYTES = 200_000  # of validation text, for each of five models a minute or so
+BYTES_AT_ONCE = 4096
+
+
+@at_once
+def compare_settings(
+    workspace: Workspace, names: Sequence[str], stop: StopToken
+) -> tuple[DifferingSetting, ...]:
+    """The settings in which runs differ, with the value of each.
+
+    Raises:
+        UnknownRunError, DamagedRunError: One of them is not there, or its settings are lost.
+    """
+    del stop
+    return tuple(differing_settings([Catalog(workspace).config(name) for name in names]))
+
+
+def compare_runs(
+    models: ComparedModels,
+    sides: Sequence[Side],
+    stop: StopToken,
+    text: Path | BinaryIO | None = None,
+    prompt: ComparedPrompt | None = None,
+    window: OpenModel | None = None,
+) -> Task[None]:
+    """Measure runs on the same validation text, and on a text of the user's, and let them go on with one prompt.
+
+    The validation text is that of the first run whose data set is there. Predictions are compared with those of the first run.
+
+    Args:
+        models: As for `compare_replies`; they are open in float32.
+        sides: Two to five different models.
+        prompt: With a seed.
+
+    Raises:
+        WrongNumberError, ComparedTwiceError: They are other than that.
+        MissingPathError, NothingToScoreError: As for `score_text`.
+        UnknownRunError, NoCheckpointError and others: As for `open_compared`.
+        StopRequested: `stop` was set before all are open.
+    """
+    if not FEWEST <= len(sides) <= MOST:
+        raise WrongNumberError(len(sides), FEWEST, MOST)
+    opened = yield from open_compared(models, sides, "float32", stop, window)
+    for place, model in enumerate(opened):
+        if any((model.name, model.step) == (other.name, other.step) for other in opened[:place]):
+            raise ComparedTwiceError(model.name, model.step)
+    yield from _score_validation(models.workspace, opened, stop)
+    if text is not None and not stop.asked:
+        yield ComparisonPart("text", text.name if isinstance(text, Path) else "Standard input")
+        yield from score_text(models.workspace, sides, text, stop, models, window)
+    if prompt is not None and not stop.asked:
+        yield ComparisonPart("prompt", prompt.text)
+        sampling = prompt.sampling.model_copy(update={"weights": "float32"})
+        asked = ComparedPrompt(prompt.text, prompt.answers, sampling)
+        yield from compare_replies(models, sides, asked, stop, window)
+
+
+def _score_validation(workspace: Workspace, models: Sequence[OpenModel], stop: StopToken) -> Task[None]:
+    for model in models:
+        dataset = yield from _dataset_of(workspace, model, stop)
+        if dataset is None:
+            continue
+        parts, is_whole = _validation_parts(dataset, load_tokenizer(model.run.tokenizer))
+        size = parts[-1][1] if parts else 0
+        yield ComparisonPart("validation", model.name)
+        if others := [other.name for other in models if _dataset_name(other) != dataset.name]:
+            yield Notice(_of_other_text(model.name, others))
+        if not is_whole:
+            yield Notice(f"The first {file_size(size)} of the validation text are read.")
+        yield from score_parts(models, parts, "The validation text", size, stop)
+        return
+    yield Notice("The data sets of these runs are gone, so there is no validation text to compare them on.")
+
+
+def _of_other_text(name: str, others: Sequence[str]) -> str:
+    were = "was trained on another data set" if len(others) == 1 else "were trained on other data sets"
+    return f"The text is what {name!r} kept apart; {listed(list(map(repr, others)))} {were} and may have learned from it."
+
+
+def _dataset_name(model: OpenModel) -> str:
+    return model.loaded.state.dataset
+
+
+def _dataset_of(workspace: Workspace, model: OpenModel, stop: StopToken) -> Task[Dataset | None]:
+    """What a model was trained on; None where it is there no more, or damaged."""
+    yield from restore(workspace, _dataset_name(model), stop)
+    try:
+        return read_dataset(workspace.datasets / _dataset_name(model), stop)
+    except UserFacingError:
+        return None
+
+
+def _validation_parts(dataset: Dataset, tokenizer: Tokenizer) -> tuple[list[ReadPart], bool]:
+    """The beginning of a data set's validation text in parts, cut where it has special tokens, and whether that is all of it."""
+    tokens = dataset.tokens(dataset.eval_split)
+    ids = np.asarray(tokens[:MOST_BYTES])  # no token of text has less than a byte
+    ends = np.cumsum(byte_lengths(tokenizer)[ids])
+    whole = int(np.searchsorted(ends, MOST_BYTES, side="right"))
+    parts = list(shared_parts(tokenizer, ids[:whole]))
+    if parts and whole < len(tokens) and isinstance(parts[-1], str):
+        parts[-1] = parts[-1].rstrip(REPLACEMENT)  # a character that was cut
+    return list(_gathered(parts)), whole == len(tokens)
+
+
+def _gathered(parts: Sequence[str | int]) -> Iterator[ReadPart]:
+    """Few short parts as one."""
+    held: list[str | int] = []
+    size = done = 0
+    for part in parts:
+        held.append(part)
+        length = len(part.encode()) if isinstance(part, str) else 0
+        size, done = size + length, done + length
+        if size > BYTES_AT_ONCE:
+            yield held, done
+            held, size = [], 0
+    if held:
+        yield held, done
