@@ -27,6 +27,7 @@ LATER: dict[str, Any] = {
     "val_sha256": "",
     "tokenizer_sha256": "",
     "kinds": {},
+    "eos_id": 3,
 }
 CHUNK_TOKENS = 2**20
 
@@ -55,6 +56,7 @@ class Dataset:
     val_sha256: str = ""
     tokenizer_sha256: str = ""
     kinds: dict[str, int] = dataclasses.field(default_factory=dict)
+    eos_id: int = 3  # the token between two texts
 
     @property
     def name(self) -> str:

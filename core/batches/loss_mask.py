@@ -22,7 +22,6 @@ HEADER = (
 )
 BITS_AT = len(HEADER) + hashlib.sha256().digest_size
 CHUNK_TOKENS = 1 << 20  # a multiple of 8: chunks are whole bytes
-EOS = 3
 TEXT, QUESTION, REPLY = 0, 1, 2  # what the tokens are of
 
 
@@ -59,12 +58,12 @@ def make_loss_mask(dataset: Dataset, split: Split, stop: StopToken) -> Path:
     """
     path, tokens = mask_path(dataset.folder, split), dataset.tokens(split)
     if not _is_whole(path, _salt(dataset, split), len(tokens)):
-        _write(path, _salt(dataset, split), tokens, dataset.vocab_size, stop)
+        _write(path, _salt(dataset, split), tokens, dataset, stop)
     return path
 
 
 def counted_tokens(
-    ids: NDArray[np.int64], vocab_size: int, part: int = TEXT
+    ids: NDArray[np.int64], vocab_size: int, part: int = TEXT, eos: int = 3
 ) -> tuple[NDArray[np.bool_], int]:
     """Which of these tokens the loss counts.
 
@@ -72,13 +71,14 @@ def counted_tokens(
         ids: Some tokens of a token file, (N,).
         vocab_size: Of its vocabulary, whose last two tokens are the roles.
         part: What the tokens before them were of: TEXT, QUESTION or REPLY.
+        eos: The token between two texts.
 
     Returns:
         True for those that count, (N,), and what the tokens after them are of.
     """
     user, assistant = vocab_size - 2, vocab_size - 1
     begins = np.full(len(ids), -1)  # what begins after each token; -1: nothing does
-    for token, begun in ((EOS, TEXT), (user, QUESTION), (assistant, REPLY)):
+    for token, begun in ((eos, TEXT), (user, QUESTION), (assistant, REPLY)):
         begins[ids == token] = begun
     begins = np.concatenate([[part], begins])
     latest = np.maximum.accumulate(np.where(begins >= 0, np.arange(len(begins)), 0))
@@ -88,22 +88,23 @@ def counted_tokens(
     return counts, int(parts[-1])
 
 
-def _write(path: Path, salt: bytes, tokens: TokenFile, vocab_size: int, stop: StopToken) -> None:
+def _write(path: Path, salt: bytes, tokens: TokenFile, dataset: Dataset, stop: StopToken) -> None:
     digest = hashlib.sha256(salt)
     with writing_whole(path) as file:
         file.write(HEADER + digest.digest())
-        for bits in _bits(tokens, vocab_size, stop):
+        for bits in _bits(tokens, dataset, stop):
             digest.update(bits)
             file.write(bits)
         file.seek(len(HEADER))
         file.write(digest.digest())
 
 
-def _bits(tokens: TokenFile, vocab_size: int, stop: StopToken) -> Iterator[bytes]:
+def _bits(tokens: TokenFile, dataset: Dataset, stop: StopToken) -> Iterator[bytes]:
     part = TEXT
     for start in range(0, len(tokens), CHUNK_TOKENS):
         stop.raise_if_asked()
-        counts, part = counted_tokens(tokens[start : start + CHUNK_TOKENS], vocab_size, part)
+        chunk = tokens[start : start + CHUNK_TOKENS]
+        counts, part = counted_tokens(chunk, dataset.vocab_size, part, dataset.eos_id)
         yield np.packbits(counts).tobytes()
 
 

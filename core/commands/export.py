@@ -62,13 +62,21 @@ def export(
 def take(
     context: typer.Context,
     path: Annotated[
-        Path, typer.Argument(metavar="FILE", help="A .sheep file, of `export`.", parser=named_path)
+        Path,
+        typer.Argument(
+            metavar="PATH",
+            help="A .sheep file, of `export`, or a folder of a GPT-2, Llama, Qwen2 or Qwen3 for transformers.",
+            parser=named_path,
+        ),
     ],
     name: Annotated[
-        str, typer.Option(help="The new run's name; by default the one that the file has.", metavar="NAME")
+        str,
+        typer.Option(
+            help="The new run's name; by default the one that the file or folder has.", metavar="NAME"
+        ),
     ] = "",
 ) -> int:
-    """Import a model that was exported elsewhere, as a run of this workspace."""
+    """Import a model that was made elsewhere, as a run of this workspace."""
     return perform(context, lambda stop: take_model(context.obj.workspace, absolute_path(path), name, stop))[
         1
     ]

@@ -28,7 +28,7 @@ from core.events.runs import DatasetBuilt, DatasetProgress, TokenizerBuilt
 from core.runs.folder import Workspace
 from core.tokenizers.encoding import BATCH_CHARACTERS, Encoded, encode_passages
 from core.tokenizers.files import load_tokenizer
-from core.tokenizers.tokenizer import UNK, Tokenizer
+from core.tokenizers.tokenizer import Tokenizer
 
 BUILDING = ".building-"  # a folder's name begins so until it is whole
 
@@ -43,8 +43,8 @@ class Counts:
     characters: int = 0
     bytes: int = 0
 
-    def add(self, encoded: Encoded) -> None:
-        self.unknown += int(np.count_nonzero(encoded.ids == UNK))
+    def add(self, encoded: Encoded, unk_id: int) -> None:
+        self.unknown += int(np.count_nonzero(encoded.ids == unk_id))
         self.characters += encoded.characters
         self.bytes += encoded.bytes
 
@@ -198,7 +198,7 @@ def _encode(
             )
             for encoded in until_stopped(batches, stop):
                 writer.append(encoded.ids)
-                counts.add(encoded)
+                counts.add(encoded, tokenizer.unk_id)
                 if meter.advance(encoded.characters) and not stop.asked:
                     yield DatasetProgress(meter.done, total)
         counts.tokens[split], counts.sha256[split] = writer.count, writer.sha256
@@ -226,6 +226,7 @@ def _describe(
         val_sha256=counts.sha256["val"],
         tokenizer_sha256=trained.sha256,
         kinds=library.kinds(config.corpus),
+        eos_id=trained.tokenizer.eos_id,
     )
 
 

@@ -34,6 +34,15 @@ class NoSheepFileError(UserFacingError):
     remedy = "Ask for it to be exported again: `export NAME --format sheep`."
 
 
+class NoForeignModelError(UserFacingError):
+    """A folder or file of another program that no model can be taken from."""
+
+    def __init__(self, path: Path, reason: str, remedy: str = "") -> None:
+        super().__init__(path, reason, remedy)
+        self.message = f"{path.name} cannot be taken in: {reason}."
+        self.remedy = remedy or "Fetch it again from where it was published, or choose another model."
+
+
 class NotExportableError(UserFacingError):
     """A model that a format cannot express. Each reason is a clause, such as "its norm is post, and ... knows pre only"."""
 

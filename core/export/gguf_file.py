@@ -65,6 +65,8 @@ def obstacles(shape: Shape) -> Sequence[str]:
         found.append(
             f"its positions are stretched ({config.position_scaling}), which is not written into this format"
         )
+    if tokenizer.kind == "hf":
+        found.append("its tokenizer is another program's, which goes into a Hugging Face folder only")
     if tokenizer.kind == "word":
         found.append("the format has no tokenizer that knows whole words only")
     if tokenizer.kind == "char" and {" ", SPACE} <= set(tokenizer.tokens):

@@ -24,7 +24,8 @@ from core.export.naming import (
     qwen3_names,
 )
 from core.export.tokenizer_json import CHAT_TEMPLATE, plain_encoder, to_engine, tokenizer_obstacles
-from core.tokenizers.tokenizer import EOS, EOS_MARKER, PAD, ROLES, SPECIALS, UNK
+from core.tokenizers.hugging_face import HuggingFaceTokenizer
+from core.tokenizers.tokenizer import EOS_MARKER, PAD, ROLES, Tokenizer
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -57,18 +58,16 @@ def architecture(config: ModelConfig) -> str:
 def parts(material: Material) -> Sequence[FilePart]:
     """All files of the folder."""
     config = material.model.config
-    chats = material.facts.has_conversations
-    ends = [
-        EOS,
-        material.tokenizer.user_id,
-        material.tokenizer.assistant_id,
-    ]  # as `core/generation/writing.py`
+    tokenizer, chats = material.tokenizer, material.facts.has_conversations
+    roles = [tokenizer.user_id, tokenizer.assistant_id] if tokenizer.has_roles else []
+    ends = [tokenizer.eos_id, *roles]  # as `core/generation/writing.py`
     card = model_card(material.facts, config, material.tokenizer, _use(material.facts))
-    generation = {"bos_token_id": EOS, "eos_token_id": ends, "pad_token_id": PAD}
+    begin = (tokenizer.prefix or (tokenizer.eos_id,))[0]
+    generation = {"bos_token_id": begin, "eos_token_id": ends, "pad_token_id": _pad_id(tokenizer)}
     records = {
-        "config.json": _config(config, material.tokenizer.vocab_size),
+        "config.json": _config(config, tokenizer),
         "generation_config.json": generation,
-        "tokenizer_config.json": tokenizer_config(config, chats),
+        "tokenizer_config.json": tokenizer_config(config, tokenizer, chats),
     }
     return (
         *(FilePart(name, partial(_write_json, record)) for name, record in records.items()),
@@ -106,8 +105,38 @@ def twin_tensors(material: Material) -> Iterator[tuple[str, "Tensor"]]:
         yield "transformer.wpe.weight", model.position_table  # (S, C)
 
 
+def twin_shapes(config: ModelConfig, kind: str, vocab_size: int) -> dict[str, tuple[int, ...]]:
+    """The shape of each tensor of such a folder, by its name there. Nothing is allocated."""
+    found: dict[str, tuple[int, ...]] = {}
+    for name, tensor in _empty_tensors(config, vocab_size).items():
+        if kind == "gpt2":
+            twin = gpt2_name(name)
+            found[twin.name] = tuple(tensor.T.shape if twin.is_transposed else tensor.shape)
+            continue
+        names = qwen3_names(name)
+        rows = config.qkv_rows if len(names) > 1 else (len(tensor),)
+        found |= {part: (count, *tensor.shape[1:]) for part, count in zip(names, rows, strict=True)}
+    return found
+
+
+def our_names(config: ModelConfig) -> list[str]:
+    """The names of a model's tensors."""
+    return [*_empty_tensors(config, 1)]
+
+
+def _empty_tensors(config: ModelConfig, vocab_size: int) -> "dict[str, Tensor]":
+    """A model's tensors without memory behind them; a tied head is left out."""
+    import torch
+
+    from core.model.transformer import Transformer
+    from core.runs.loading import model_weights
+
+    with torch.device("meta"):
+        return model_weights(Transformer(config, vocab_size, seed=None))
+
+
 def our_tensors(
-    config: ModelConfig, kind: str, names: Iterable[str], read: Callable[[str], "Tensor"]
+    kind: str, names: Iterable[str], read: Callable[[str], "Tensor"]
 ) -> Iterator[tuple[str, "Tensor"]]:
     """The weights of a model of ours from those of such a folder: put together for Qwen and Llama, turned for GPT-2.
 
@@ -119,8 +148,6 @@ def our_tensors(
     import torch
 
     for name in names:
-        if config.tied_embeddings and name == "head.weight":
-            continue
         if kind == "gpt2":
             twin = gpt2_name(name)
             tensor = read(twin.name)
@@ -197,14 +224,19 @@ def model_obstacles(config: ModelConfig) -> Iterator[str]:
         yield "Qwen3 has no bias in its feed-forward layers"
 
 
-def _config(config: ModelConfig, vocab_size: int) -> dict[str, Any]:
+def _pad_id(tokenizer: Tokenizer) -> int:
+    """What stands beside shorter texts: a token of its own, or, of other programs, the one that ends a text."""
+    return tokenizer.eos_id if isinstance(tokenizer, HuggingFaceTokenizer) else PAD
+
+
+def _config(config: ModelConfig, tokenizer: Tokenizer) -> dict[str, Any]:
     kind = architecture(config)
     common: dict[str, Any] = {
         "model_type": kind,
-        "vocab_size": vocab_size,
-        "bos_token_id": EOS,  # where one text ends, the next begins
-        "eos_token_id": EOS,
-        "pad_token_id": PAD,
+        "vocab_size": tokenizer.vocab_size,
+        "bos_token_id": (tokenizer.prefix or (tokenizer.eos_id,))[0],  # where one text ends, the next begins
+        "eos_token_id": tokenizer.eos_id,
+        "pad_token_id": _pad_id(tokenizer),
         "tie_word_embeddings": config.tied_embeddings,
         "dtype": "float32",
     }
@@ -261,19 +293,24 @@ def rope_parameters(config: ModelConfig) -> dict[str, Any]:
     return found
 
 
-def tokenizer_config(config: ModelConfig, chats: bool) -> dict[str, Any]:
+def tokenizer_config(config: ModelConfig, tokenizer: Tokenizer, chats: bool) -> dict[str, Any]:
     """The content of `tokenizer_config.json`, with a chat template where the model learned from conversations."""
+    tokens, roles = tokenizer.tokens, list(ROLES) if tokenizer.has_roles else []
+    unknown = {"unk_token": tokens[tokenizer.unk_id]} if tokenizer.unk_id >= 0 else {}
     record = {
         "tokenizer_class": "PreTrainedTokenizerFast",
         "model_max_length": config.context_length,
         "clean_up_tokenization_spaces": False,
-        "pad_token": SPECIALS[PAD],
-        "unk_token": SPECIALS[UNK],
-        "bos_token": EOS_MARKER,
-        "eos_token": EOS_MARKER,
-        "additional_special_tokens": list(ROLES),
+        "pad_token": tokens[_pad_id(tokenizer)],
+        "bos_token": tokens[(tokenizer.prefix or (tokenizer.eos_id,))[0]],
+        "eos_token": tokens[tokenizer.eos_id],
+        "additional_special_tokens": roles,
     }
-    return record | ({"chat_template": CHAT_TEMPLATE} if chats else {})
+    if isinstance(tokenizer, HuggingFaceTokenizer) and not tokenizer.has_roles:
+        template = tokenizer.template
+    else:
+        template = CHAT_TEMPLATE.replace(EOS_MARKER, tokens[tokenizer.eos_id]) if chats else ""
+    return record | unknown | ({"chat_template": template} if template else {})
 
 
 def _write_json(record: Mapping[str, Any], path: Path) -> None:

@@ -5,7 +5,7 @@ from core.export.material import Facts
 from core.tokenizers.tokenizer import Tokenizer
 from core.wording import counted, number
 
-TOKENIZERS = {"bpe": "BPE", "char": "characters", "word": "words"}
+TOKENIZERS = {"bpe": "BPE", "char": "characters", "word": "words", "hf": "another program's"}
 FRONT_MATTER = """---
 pipeline_tag: text-generation
 tags:
@@ -60,6 +60,8 @@ def _training(facts: Facts) -> str:
         if facts.documents
         else ""
     )
+    if not facts.tokens:
+        return "Taken in from another program, and not trained here."
     how = f"Preset {facts.preset}, step {number(facts.step)}, {counted(facts.tokens, 'token')} read. "
     loss = f"Validation loss {facts.val_loss:.4f} nats/token. " if facts.val_loss is not None else ""
     bits = f"{facts.bits_per_byte:.3f} bits per byte of validation text." if facts.bits_per_byte else ""

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from tokenizers import AddedToken, Regex, decoders, models, pre_tokenizers
 from tokenizers import Tokenizer as Engine
 
+from core.tokenizers.hugging_face import HuggingFaceTokenizer, read_engine
 from core.tokenizers.tokenizer import ROLES, SPECIALS, UNK, Tokenizer
 
 ANY_CHARACTER = r"[\s\S]"
@@ -27,6 +28,8 @@ CHAT_TEMPLATE = (
 
 def tokenizer_obstacles(tokenizer: Tokenizer) -> Sequence[str]:
     """Why the library could not tell one token of this tokenizer from another."""
+    if isinstance(tokenizer, HuggingFaceTokenizer):
+        return []
     learned = set(tokenizer.tokens[len(SPECIALS) : -len(ROLES)])
     clashing = [special for special in (*SPECIALS, *ROLES) if special in learned]
     return [f"its vocabulary has {special!r} as plain text too" for special in clashing]
@@ -34,6 +37,8 @@ def tokenizer_obstacles(tokenizer: Tokenizer) -> Sequence[str]:
 
 def to_engine(tokenizer: Tokenizer) -> Engine:
     """The library's tokenizer that gives the same ids."""
+    if isinstance(tokenizer, HuggingFaceTokenizer):
+        return _own_engine(tokenizer)
     ids = {token: token_id for token_id, token in enumerate(tokenizer.tokens)}
     if tokenizer.kind == "bpe":
         engine = Engine(models.BPE(vocab=ids, merges=list(tokenizer.merges)))
@@ -49,6 +54,16 @@ def to_engine(tokenizer: Tokenizer) -> Engine:
     engine.add_special_tokens(
         [AddedToken(token, special=True, normalized=False) for token in (*SPECIALS, *ROLES)]
     )
+    return engine
+
+
+def _own_engine(tokenizer: HuggingFaceTokenizer) -> Engine:
+    """What it was made of, with role tokens behind all of the model's where it has them."""
+    engine, _ = read_engine(tokenizer.definition)
+    engine.encode_special_tokens = False
+    if tokenizer.has_roles:  # the library numbers what is added from its own end on
+        engine.add_tokens(list(tokenizer.tokens[engine.get_vocab_size() : -len(ROLES)]))
+        engine.add_special_tokens([AddedToken(role, special=True, normalized=False) for role in ROLES])
     return engine
 
 

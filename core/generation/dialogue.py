@@ -9,7 +9,7 @@ the first question, and neighbours of one role are one message.
 from collections.abc import Sequence
 from itertools import groupby
 
-from core.tokenizers.tokenizer import EOS, Tokenizer
+from core.tokenizers.tokenizer import Tokenizer
 
 Turn = tuple[str, str]  # role, "system", "user" or "assistant", and what was said
 
@@ -21,7 +21,7 @@ def dialogue_prompt(tokenizer: Tokenizer, messages: Sequence[Turn]) -> list[int]
     """The conversation so far, up to the point where the assistant speaks."""
     role_ids = {"user": tokenizer.user_id, "assistant": tokenizer.assistant_id}
     system = system_ids(tokenizer, messages)
-    prompt = [EOS]  # where one text ends, the next begins
+    prompt = [tokenizer.eos_id]  # where one text ends, the next begins
     for number, (role, content) in enumerate(_turns(messages[1:] if system else messages)):
         prompt += [role_ids[role], *(system if number == 0 else []), *tokenizer.encode(content)]
     if messages and messages[-1][0] == "assistant":
@@ -46,5 +46,5 @@ def _turns(messages: Sequence[Turn]) -> list[Turn]:
 
 def completion_prompt(tokenizer: Tokenizer, text: str, end_prompt: bool) -> list[int]:
     """A text to be continued; nothing at all continues the end of another text."""
-    prompt = tokenizer.encode(text)
-    return [*prompt, EOS] if end_prompt or not prompt else prompt
+    prompt = [*tokenizer.prefix, *tokenizer.encode(text)]
+    return [*prompt, tokenizer.eos_id] if end_prompt or not prompt else prompt

@@ -18,7 +18,7 @@ from core.generation.prefix import PrefixCache
 from core.generation.row import PLAIN_TEXT, Decoded, Row
 from core.model.transformer import Transformer
 from core.tokenizers.streaming import StreamingDecoder
-from core.tokenizers.tokenizer import EOS, Tokenizer
+from core.tokenizers.tokenizer import Tokenizer
 
 N_ALTERNATIVES = 10
 CONSIDERED_AT_ONCE = 64  # tokens, whose details are computed together
@@ -146,7 +146,7 @@ class Writer:
         """
         self.prompt, self.config = prompt, config
         self.policy = context_policy(prompt, tokenizer, system)
-        ends = {EOS, tokenizer.user_id, tokenizer.assistant_id}
+        ends = {tokenizer.eos_id, tokenizer.user_id, tokenizer.assistant_id}
         # why the reply is at its end, where it is
         self.reason = "eos" if ends.intersection(written[-1:]) else ""
         self._ends, self._tokenizer, self._sample = ends, tokenizer, sample
@@ -157,7 +157,7 @@ class Writer:
         self._readable = cache(tokenizer.readable)  # ten times a token; the same ones again and again
         self._held: deque[tuple[Decoded, str]] = deque()  # with details, the tokens whose events are to come,
         self._passed = ""  # and the text that has come for them
-        self._last = TokenWritten("", EOS, 1.0, len(prompt), sample)
+        self._last = TokenWritten("", tokenizer.eos_id, 1.0, len(prompt), sample)
         self._started, self._first_token_seconds, self._tokens = time.perf_counter(), 0.0, 0
         self._told = -math.inf  # when events with details came last, on the same clock
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-from core.tokenizers.tokenizer import UNK, Tokenizer, split_markers
+from core.tokenizers.tokenizer import Tokenizer, split_markers
 
 WORD = re.compile(r"\S+")  # as `str.split` finds them
 
@@ -88,7 +88,7 @@ def _pieces(tokenizer: Tokenizer, part: str | int) -> list[Piece]:
     ids = [part] if isinstance(part, int) else tokenizer.encode(part)
     texts = [token_text(tokenizer, part)] if isinstance(part, int) else _texts(tokenizer, part, ids)
     return [
-        Piece(token_id, text, not tokenizer.token_bytes(token_id), token_id != UNK)
+        Piece(token_id, text, not tokenizer.token_bytes(token_id), token_id != tokenizer.unk_id)
         for token_id, text in zip(ids, texts, strict=True)
     ]
 

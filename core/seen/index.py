@@ -36,7 +36,6 @@ VERSION = 1
 FOLDER, BUILDING, DESCRIPTION = "seen", ".building-seen", "index.json"
 TEXT, GRAMS, PASSAGES, DOCUMENTS = "text.bin", "grams.bin", "passages.bin", "documents.bin"
 FILES = (TEXT, GRAMS, PASSAGES, DOCUMENTS)
-EOS = 3
 
 
 class IndexRoomError(UserFacingError):
@@ -151,7 +150,7 @@ def _write_files(
     passages: list[NDArray[np.int64]] = []
     with writing_whole(building / TEXT) as file:
         file.write(margin.tobytes())
-        for chunk, begins in decoded_chunks(dataset.tokens("train"), token_bytes, EOS):
+        for chunk, begins in decoded_chunks(dataset.tokens("train"), token_bytes, dataset.eos_id):
             file.write(chunk.tobytes())
             passages.append(begins + MARGIN)
             yield len(chunk)

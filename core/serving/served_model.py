@@ -148,7 +148,7 @@ class ServedModel:
 
     def tokenizer_info(self) -> dict[str, Any]:
         """What vLLM tells of a tokenizer, in the names of `tokenizer_config.json`."""
-        return tokenizer_config(self.model.config, self.has_conversations)
+        return tokenizer_config(self.model.config, self.tokenizer, self.has_conversations)
 
     def prompt_texts(self, fields: CompletionFields) -> list[str]:
         """The prompt of each reply as text."""

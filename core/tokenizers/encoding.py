@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from core.tokenizers.chunks import cut
-from core.tokenizers.tokenizer import EOS, IdArray, Tokenizer, encode_parts, split_markers
+from core.tokenizers.tokenizer import IdArray, Tokenizer, encode_parts, split_markers
 
 BATCH_CHARACTERS = 1_000_000
 
@@ -35,7 +35,7 @@ def encode_passages(
 
 def _parts(tokenizer: Tokenizer, passages: Iterable[tuple[str, bool]]) -> Iterator[str | int]:
     for text, has_markers in passages:
-        for part in split_markers(tokenizer, text) if has_markers else (text, EOS):
+        for part in split_markers(tokenizer, text) if has_markers else (text, tokenizer.eos_id):
             if isinstance(part, str):
                 yield from cut(part)
             else:

@@ -9,10 +9,11 @@ from core.disk.files import write_whole
 from core.errors.runs import DamagedRunError, NewerRunError
 from core.tokenizers.bpe import BYTE_OF_LETTER, BpeTokenizer
 from core.tokenizers.char import CharTokenizer
+from core.tokenizers.hugging_face import HuggingFaceTokenizer
 from core.tokenizers.tokenizer import ROLES, SPECIALS, Tokenizer
 from core.tokenizers.word import WordTokenizer
 
-FORMAT, VERSION = "sheepop-tokenizer", 1
+FORMAT, FIRST_VERSION, VERSION = "sheepop-tokenizer", 1, 2  # the second has tokenizers of other programs
 
 
 def save_tokenizer(tokenizer: Tokenizer, path: Path) -> str:
@@ -24,16 +25,30 @@ def save_tokenizer(tokenizer: Tokenizer, path: Path) -> str:
     Raises:
         DiskFullError, WorkspaceError: The old file stays.
     """
-    record = {
-        "format": FORMAT,
-        "version": VERSION,
-        "kind": tokenizer.kind,
-        "tokens": tokenizer.tokens,
-        "merges": tokenizer.merges,
-    }
-    content = json.dumps(record, ensure_ascii=False).encode()
+    content = tokenizer_bytes(tokenizer)
     write_whole(path, content)
     return hashlib.sha256(content).hexdigest()
+
+
+def tokenizer_bytes(tokenizer: Tokenizer) -> bytes:
+    """The content of a tokenizer's file."""
+    if isinstance(tokenizer, HuggingFaceTokenizer):
+        own: dict[str, Any] = {"version": VERSION, **tokenizer.as_record()}
+    else:
+        own = {"version": FIRST_VERSION, "tokens": tokenizer.tokens, "merges": tokenizer.merges}
+    return json.dumps({"format": FORMAT, "kind": tokenizer.kind, **own}, ensure_ascii=False).encode()
+
+
+def file_to_learn_with(path: Path) -> bytes:
+    """The content of a tokenizer's file as a new run needs it: with role tokens, which some of other programs lack.
+
+    Raises:
+        DamagedRunError, NewerRunError: As for `load_tokenizer`.
+    """
+    tokenizer = load_tokenizer(path)
+    if isinstance(tokenizer, HuggingFaceTokenizer) and not tokenizer.has_roles:
+        return tokenizer_bytes(tokenizer.with_roles())
+    return path.read_bytes()
 
 
 def load_tokenizer(path: Path) -> Tokenizer:
@@ -64,7 +79,11 @@ def _is_newer(record: Any) -> bool:
 
 
 def _from_record(record: Any) -> Tokenizer:
-    if not isinstance(record, dict) or (record.get("format"), record.get("version")) != (FORMAT, VERSION):
+    if not isinstance(record, dict) or record.get("format") != FORMAT:
+        raise ValueError("not a tokenizer file")
+    if (record.get("version"), record.get("kind")) == (VERSION, HuggingFaceTokenizer.kind):
+        return HuggingFaceTokenizer.from_record(record)
+    if record.get("version") != FIRST_VERSION:
         raise ValueError("not a tokenizer file")
     tokens, merges = _strings(record.get("tokens")), _pairs(record.get("merges"))
     learned = tokens[len(SPECIALS) : -len(ROLES)]

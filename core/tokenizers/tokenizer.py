@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 PAD, UNK, BOS, EOS = 0, 1, 2, 3
+NO_TOKEN = -1
 SPECIALS = ("<pad>", "<unk>", "<bos>", "<eos>")
 USER, ASSISTANT = "<|user|>", "<|assistant|>"
 ROLES = (USER, ASSISTANT)
@@ -33,9 +34,13 @@ class Tokenizer(ABC):
     """
 
     kind: ClassVar[str]
-    drops_first_space: ClassVar[bool] = False  # True where every token brings its own space along
+    drops_first_space: bool = False  # True where every token brings its own space along
     tokens: tuple[str, ...]  # as they are written in the file: specials, learned tokens, roles
     merges: tuple[tuple[str, str], ...] = ()
+    eos_id: int = EOS  # what ends a text, and begins the next
+    unk_id: int = UNK  # what the vocabulary lacks
+    has_roles: bool = True  # whether the last two tokens are the roles; False for some of other programs
+    prefix: tuple[int, ...] = ()  # the tokens that a text to be continued begins with
 
     @abstractmethod
     def encode_all(self, texts: Sequence[str]) -> list[IdArray]:
@@ -55,11 +60,11 @@ class Tokenizer(ABC):
 
     @property
     def user_id(self) -> int:
-        return self.vocab_size - 2
+        return self.vocab_size - 2 if self.has_roles else NO_TOKEN
 
     @property
     def assistant_id(self) -> int:
-        return self.vocab_size - 1
+        return self.vocab_size - 1 if self.has_roles else NO_TOKEN
 
     def encode(self, text: str) -> list[int]:
         """The ids of `text`; what the vocabulary lacks becomes `<unk>`."""
@@ -89,9 +94,11 @@ class Tokenizer(ABC):
 
 def split_markers(tokenizer: Tokenizer, text: str) -> Iterator[str | int]:
     """A rendered conversation as plain texts and the ids of the markers between them, in order."""
-    ids = {EOS_MARKER: EOS, USER: tokenizer.user_id, ASSISTANT: tokenizer.assistant_id}
+    ids = {EOS_MARKER: tokenizer.eos_id, USER: tokenizer.user_id, ASSISTANT: tokenizer.assistant_id}
     for position, part in enumerate(MARKERS.split(text)):
-        if position % 2:  # split puts what the pattern's group caught at the odd positions
+        if (
+            position % 2 and ids[part] != NO_TOKEN
+        ):  # split puts what the pattern's group caught at the odd positions
             yield ids[part]
         elif part:
             yield part
@@ -106,24 +113,29 @@ def encode_parts(tokenizer: Tokenizer, parts: Sequence[str | int]) -> IdArray:
 
 def shared_parts(tokenizer: Tokenizer, ids: IdArray) -> Iterator[str | int]:
     """Ids as plain texts, and the special tokens between them as places in `SHARED`: what any tokenizer can encode."""
-    first_role = tokenizer.vocab_size - len(ROLES)
-
-    def special(token_id: int) -> int | None:
-        return token_id if token_id < len(SPECIALS) or token_id >= first_role else None
-
-    for kind, part in groupby(ids.tolist(), key=special):
-        if kind is None:
+    places = {token_id: place for place, token_id in reversed([*enumerate(_shared_ids(tokenizer))])}
+    for place, part in groupby(ids.tolist(), key=places.get):
+        if place is None:
             yield tokenizer.decode(list(part))
         else:
-            place = kind if kind < first_role else len(SPECIALS) + kind - first_role
             yield from repeat(place, len(list(part)))
 
 
 def encode_shared(tokenizer: Tokenizer, parts: Sequence[str | int]) -> IdArray:
-    """The ids of what `shared_parts` gives, of this tokenizer or another one."""
-    first_role = tokenizer.vocab_size - len(ROLES)
-    ids = [*range(len(SPECIALS)), *range(first_role, tokenizer.vocab_size)]
-    return encode_parts(tokenizer, [part if isinstance(part, str) else ids[part] for part in parts])
+    """The ids of what `shared_parts` gives, of this tokenizer or another one; a role that it lacks is left out."""
+    ids = _shared_ids(tokenizer)
+    known = [part if isinstance(part, str) else ids[part] for part in parts]
+    return encode_parts(tokenizer, [part for part in known if part != NO_TOKEN])
+
+
+def _shared_ids(tokenizer: Tokenizer) -> list[int]:
+    """The tokens of `SHARED`; where it is another program's, what ends a text stands for those that it lacks."""
+    if tokenizer.eos_id == EOS:
+        specials = [*range(len(SPECIALS))]
+    else:
+        unknown = tokenizer.eos_id if tokenizer.unk_id == NO_TOKEN else tokenizer.unk_id
+        specials = [tokenizer.eos_id, unknown, tokenizer.eos_id, tokenizer.eos_id]
+    return [*specials, tokenizer.user_id, tokenizer.assistant_id]
 
 
 def byte_lengths(tokenizer: Tokenizer) -> NDArray[np.int32]:

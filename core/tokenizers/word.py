@@ -14,7 +14,7 @@ class WordTokenizer(Tokenizer):
     """Words to ids. White space is not kept: decoding joins the words with single spaces."""
 
     kind: ClassVar[str] = "word"
-    drops_first_space: ClassVar[bool] = True
+    drops_first_space = True
 
     def __init__(self, tokens: Sequence[str]) -> None:
         self.tokens = tuple(tokens)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import TypeVar
 
-from core.tokenizers.tokenizer import EOS, Tokenizer
+from core.tokenizers.tokenizer import Tokenizer
 
 MOST_PROMPTS = 3
 BEGINNING_TOKENS = 32  # of a document, to find whole words in
@@ -48,11 +48,12 @@ def find_beginnings(tokenizer: Tokenizer, ids: list[int]) -> list[str]:
 
 def _beginnings(tokenizer: Tokenizer, ids: list[int]) -> Iterator[str]:
     """How documents without roles begin; the first text counts too, though it may be the middle of one."""
-    for start in [0, *(place + 1 for place, token in enumerate(ids) if token == EOS)]:
+    eos = tokenizer.eos_id
+    for start in [0, *(place + 1 for place, token in enumerate(ids) if token == eos)]:
         document = ids[start : start + BEGINNING_TOKENS]
         if document[:1] in ([tokenizer.user_id], [tokenizer.assistant_id]):
             continue
-        end = document.index(EOS) if EOS in document else len(document)
+        end = document.index(eos) if eos in document else len(document)
         yield tokenizer.decode(document[:end]) + (" " if end < len(document) else "")
 
 
@@ -64,7 +65,7 @@ def find_questions(tokenizer: Tokenizer, ids: list[int]) -> Iterator[list[int]]:
         question = tuple(ids[start : start + 4 * BEGINNING_TOKENS])
         if assistant in question and (asked := question[: question.index(assistant) + 1]) not in seen:
             seen.add(asked)
-            yield [EOS, *asked]
+            yield [tokenizer.eos_id, *asked]
 
 
 def spread(found: list[Found]) -> list[Found]:

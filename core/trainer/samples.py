@@ -4,7 +4,6 @@ from core.control import Returning, StopToken
 from core.events.replies import ReplyEnded
 from core.events.runs import SampleWritten
 from core.generation.writing import write_batches
-from core.tokenizers.tokenizer import EOS
 from core.trainer.sample_prompts import sample_prompts
 from core.trainer.session import Session
 
@@ -47,7 +46,7 @@ def _tokens(session: Session, prompt: str) -> list[int]:
     chosen = session.tokenizer.encode(prompt)
     if not chosen:
         return _of_the_text(session)[0]
-    return [*chosen, EOS] if session.config.sampling.end_prompt else chosen
+    return [*chosen, session.tokenizer.eos_id] if session.config.sampling.end_prompt else chosen
 
 
 def _of_the_text(session: Session) -> list[list[int]]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from core.batches.dataset import Dataset, read_dataset
 from core.control import StopToken
@@ -31,7 +32,7 @@ from core.runs.catalog import Catalog, has_conversations, read_config
 from core.runs.folder import RunFolder, Workspace
 from core.runs.pointers import find_checkpoint
 from core.tokenizers.files import load_tokenizer
-from core.tokenizers.tokenizer import ROLES, SPECIALS, IdArray, Tokenizer
+from core.tokenizers.tokenizer import IdArray, Tokenizer, byte_lengths
 
 if TYPE_CHECKING:
     from core.runs.loading import LoadedModel
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
 COMPARED_WINDOWS = 4  # of the context's length, whose logits are compared
 TOKENS_AT_ONCE = 200_000  # of validation text, whose ids are compared
 MARK = "README.md"  # every export has one
-_SPECIAL = re.compile("|".join(map(re.escape, (*SPECIALS, *ROLES))))
 
 
 def export_name(run: str, format: ExportFormat) -> str:
@@ -201,9 +201,12 @@ def _compare_ids(
         StopRequested: `stop` was set.
     """
     compared = 0
+    is_special = byte_lengths(tokenizer) == 0  # (V,)
+    names = [tokenizer.tokens[token_id] for token_id in np.flatnonzero(is_special)]
+    special = re.compile("|".join(map(re.escape, names)) or "$^")
     for ids in _pieces(tokenizer, dataset):
         stop.raise_if_asked()
-        texts = [text for text in _texts(tokenizer, ids) if not _SPECIAL.search(text)]
+        texts = [text for text in _texts(tokenizer, ids, is_special) if not special.search(text)]
         count, different = first_difference(tokenizer, verified.encode, texts)
         if different:
             raise UnfaithfulExportError(chosen.title, f"its tokenizer reads {different[:60]!r} otherwise")
@@ -212,15 +215,14 @@ def _compare_ids(
 
 
 def _pieces(tokenizer: Tokenizer, dataset: Dataset | None) -> Iterator[IdArray]:
-    yield np.arange(len(SPECIALS), tokenizer.vocab_size - len(ROLES))
+    yield np.arange(tokenizer.vocab_size)
     if dataset is not None:
         tokens = dataset.tokens(dataset.eval_split)
         for start in range(0, len(tokens), TOKENS_AT_ONCE):
             yield tokens[start : start + TOKENS_AT_ONCE]
 
 
-def _texts(tokenizer: Tokenizer, ids: IdArray) -> Iterator[str]:
-    """The texts between special tokens."""
-    is_special = (ids < len(SPECIALS)) | (ids >= tokenizer.vocab_size - len(ROLES))
-    for part in np.split(ids, np.flatnonzero(is_special)):
+def _texts(tokenizer: Tokenizer, ids: IdArray, is_special: NDArray[np.bool_]) -> Iterator[str]:
+    """The texts between special tokens, (V,) of the vocabulary."""
+    for part in np.split(ids, np.flatnonzero(is_special[ids])):
         yield tokenizer.decode(part.tolist())

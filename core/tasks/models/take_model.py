@@ -1,23 +1,37 @@
-"""The request "take this model in": a `.sheep` file of another person becomes a run of this workspace."""
+"""The request "take this model in": a `.sheep` file, or another program's model, becomes a run of this workspace."""
 
+import json
 import os
 import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
+from core.config.run import RunConfig
+from core.config.tokenizer import TokenizerConfig
+from core.config.toml import run_to_toml
 from core.control import StopToken
-from core.disk.files import DRAFT, rename
+from core.disk.files import DRAFT, rename, write_whole
 from core.errors.runs import RunExistsError
 from core.errors.system import system_error
 from core.events.base import Task
 from core.events.exporting import ModelTaken
+from core.events.runs import RunEnded
+from core.export.foreign import ForeignModel, read_folder
 from core.export.sheep_file import read_about, unpack_run
 from core.runs.catalog import Catalog, is_run
 from core.runs.folder import RunFolder, Workspace, as_run_name
+from core.runs.pointers import POINTERS, point
+from core.runs.state import STATE, TOKENIZER, WEIGHTS, CheckpointState
 from core.tasks.models.change_runs import tidy_runs
+from core.tokenizers.files import save_tokenizer
+
+Write = Callable[[RunFolder, StopToken], int]  # makes the folder of a run, and gives its checkpoint's step
 
 
 def take_model(workspace: Workspace, path: Path, name: str, stop: StopToken) -> Task[str]:
-    """Make a run of a `.sheep` file, once its model was opened from it.
+    """Make a run of a `.sheep` file, or of a folder of `transformers`, once its model was opened from it.
 
     Args:
         name: Of the new run; "" takes that of the file, with a number where a run has it.
@@ -27,14 +41,14 @@ def take_model(workspace: Workspace, path: Path, name: str, stop: StopToken) -> 
 
     Raises:
         BadRunNameError, RunExistsError: The name cannot be used.
-        NoSheepFileError: The file is none, damaged or packed as bombs are.
+        NoSheepFileError, NoForeignModelError: It is none, damaged, packed as bombs are, or does not fit together.
         DamagedRunError, DamagedCheckpointError, WrongShapeError, ModelTooLargeError: What is in it does not fit together.
         DiskFullError, SystemRefusalError: It could not be written.
         StopRequested: `stop` was set. After all of these, nothing is left of it.
     """
     from core.runs.loading import load_model  # here, because it imports torch
 
-    theirs, _ = _reading(path)
+    theirs, write = _source(path)
     yield from tidy_runs(workspace)
     run = workspace.run(name or Catalog(workspace).unused_name(as_run_name(theirs) or "taken"))
     if is_run(run):
@@ -43,7 +57,7 @@ def take_model(workspace: Workspace, path: Path, name: str, stop: StopToken) -> 
     draft = RunFolder(scratch / run.name)  # failures name the run
     try:
         shutil.rmtree(scratch, ignore_errors=True)  # of a process that was killed and had the same number
-        step = unpack_run(path, draft, stop)
+        step = write(draft, stop)
         loaded = load_model(draft, str(step), stop)
         stop.raise_if_asked()
         size = sum(file.stat().st_size for file in draft.root.rglob("*") if file.is_file())
@@ -58,10 +72,72 @@ def take_model(workspace: Workspace, path: Path, name: str, stop: StopToken) -> 
     return run.name
 
 
-def _reading(path: Path) -> tuple[str, int]:
-    """Raises a sentence also where the file cannot be opened at all."""
-    try:
+def _source(path: Path) -> tuple[str, Write]:
+    """The name that a model has, and what makes a run of it. Raises a sentence also where nothing can be opened."""
+    with _said(path):
+        if path.is_dir():
+            foreign = read_folder(path)
+            return foreign.name, partial(write_run, foreign)
         with path.open("rb"):
-            return read_about(path)
+            return read_about(path)[0], partial(unpack_run, path)
+
+
+@contextmanager
+def _said(path: Path) -> Iterator[None]:
+    try:
+        yield
     except OSError as cause:
-        raise system_error(cause) from cause
+        raise system_error(OSError(cause.errno, cause.strerror, str(path))) from cause
+
+
+def write_run(foreign: ForeignModel, run: RunFolder, stop: StopToken) -> int:
+    """Make the folder of a run, which must not exist, with a model of other people's as its one checkpoint, of step 0.
+
+    Raises:
+        ModelTooLargeError: There is too little memory for it.
+        OSError: It could not be written.
+        StopRequested: `stop` was set.
+    """
+    from core.config.model import count_parameters
+    from core.export.hugging_face import our_names, our_tensors
+    from core.model.memory import check_memory_to_open
+    from core.runs.tensor_file import write_tensors
+
+    check_memory_to_open(foreign.model, foreign.vocab_size)
+    config = RunConfig(
+        preset="gpt2" if foreign.kind == "gpt2" else RunConfig().preset,
+        model=foreign.model,
+        tokenizer=TokenizerConfig(vocab_size=max(300, foreign.vocab_size)),
+    )
+    checkpoint = run.checkpoint(0)
+    checkpoint.mkdir(parents=True)
+    write_whole(run.config, run_to_toml(config).encode())
+    digest = save_tokenizer(foreign.tokenizer, run.tokenizer)
+    tensors = {}
+    for name, tensor in our_tensors(foreign.kind, our_names(foreign.model), foreign.read):
+        stop.raise_if_asked()
+        tensors[name] = tensor
+    weights = write_tensors(checkpoint / WEIGHTS, tensors)
+    state = CheckpointState(
+        step=0,
+        tokens=0,
+        seconds=0.0,
+        parameters=count_parameters(foreign.model, foreign.vocab_size),
+        vocab_size=foreign.vocab_size,
+        precision="float32",
+        train_loss=None,
+        val_loss=None,
+        best_val_loss=None,
+        best_step=0,
+        dataset="",
+        scaler={},
+        has_conversations=False,
+        settings=config.model_dump(mode="json"),
+        sha256={WEIGHTS: weights, TOKENIZER: digest},
+    )
+    write_whole(checkpoint / STATE, state.to_json().encode())
+    ended = RunEnded(run.name, 0, "stopped", None, 0.0)
+    write_whole(run.events, (json.dumps(ended.as_record()) + "\n").encode())
+    for which in POINTERS:
+        point(run, which, 0)
+    return 0

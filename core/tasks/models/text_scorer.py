@@ -16,7 +16,7 @@ from core.control import StopToken
 from core.events.scoring import ModelsCompared, TextScored
 from core.metrics import bits_per_byte, nats_to_bits, perplexity
 from core.tasks.models.open_model import OpenModel
-from core.tokenizers.tokenizer import EOS, UNK, IdArray, byte_lengths, encode_shared
+from core.tokenizers.tokenizer import IdArray, byte_lengths, encode_shared
 from core.training.comparison import compare
 from core.training.evaluation import EvalBatch, count_targets
 from core.training.interruption import interruptible
@@ -40,7 +40,7 @@ class TextScorer:
         self.context_length = min(model.context_length for model in models)
         self._windows = Windows(self.context_length, 0, max(1, TOKENS_AT_ONCE // self.context_length))
         self._lengths = torch.from_numpy(byte_lengths(self.tokenizer))  # (V,)
-        self._held: IdArray = np.array([EOS], dtype=np.int64)
+        self._held: IdArray = np.array([self.tokenizer.eos_id], dtype=np.int64)
         self._nats, self._text_nats = [0.0] * len(models), [0.0] * len(models)
         self._kl, self._reverse_kl = [0.0] * (len(models) - 1), [0.0] * (len(models) - 1)
         self._unknown: dict[str, None] = {}
@@ -61,7 +61,7 @@ class TextScorer:
             StopRequested: `stop` was set; the batch in hand is not counted.
         """
         ids = encode_shared(self.tokenizer, parts)
-        if (ids == UNK).any() and len(self._unknown) < MOST_UNKNOWN:
+        if (ids == self.tokenizer.unk_id).any() and len(self._unknown) < MOST_UNKNOWN:
             for text in (part for part in parts if isinstance(part, str)):
                 self._unknown |= dict.fromkeys(self.tokenizer.unknown(text)[:MOST_UNKNOWN])
         held = np.concatenate([self._held, ids])
@@ -128,5 +128,5 @@ class TextScorer:
             self._nats[number] += float(of_model.double().sum())
             self._text_nats[number] += float(of_model.flatten()[batch.text].double().sum())
         self.tokens += batch.tokens
-        self._unknown_tokens += int((batch.y == UNK).sum())
+        self._unknown_tokens += int((batch.y == self.tokenizer.unk_id).sum())
         self._bytes += batch.text_bytes

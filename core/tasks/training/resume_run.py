@@ -27,6 +27,7 @@ from core.runs.repair import adopt_first_format, repair_checkpoints
 from core.runs.rollback import step_to_resume
 from core.runs.state import TOKENIZER, CheckpointState, read_state
 from core.tasks.models.change_runs import tidy_runs
+from core.tokenizers.files import file_to_learn_with
 from core.trainer.journaled_run import train_run
 from core.trainer.setup import build_run_dataset, hold_run, lay_out_run
 from core.trainer.tensorboard_files import check_tensorboard
@@ -157,7 +158,7 @@ def _base_tokenizer(workspace: Workspace, folder: RunFolder, config: RunConfig, 
     except (UnknownRunError, NoCheckpointError) as cause:
         raise LostBaseError(folder.name, config.base_model) from cause
     check_base(base, stop)
-    return base.run.tokenizer.read_bytes()
+    return file_to_learn_with(base.run.tokenizer)
 
 
 def _dataset_name(workspace: Workspace, config: RunConfig, tokenizer_file: bytes) -> str:

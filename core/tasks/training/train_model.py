@@ -13,6 +13,7 @@ from core.runs.base_model import BaseModel, check_base, describe_base, find_base
 from core.runs.catalog import is_run
 from core.runs.folder import Workspace
 from core.tasks.models.change_runs import tidy_runs
+from core.tokenizers.files import file_to_learn_with
 from core.trainer.journaled_run import train_run
 from core.trainer.setup import build_run_dataset, hold_run, lay_out_run
 from core.trainer.tensorboard_files import check_tensorboard
@@ -61,4 +62,4 @@ def _dataset_of(
         check_base(base, stop)
     except StopRequested:
         return None
-    return (yield from build_run_dataset(workspace, config, stop, base.run.tokenizer.read_bytes()))
+    return (yield from build_run_dataset(workspace, config, stop, file_to_learn_with(base.run.tokenizer)))

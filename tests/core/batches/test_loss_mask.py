@@ -1,16 +1,18 @@
 """Which tokens count where the loss counts replies only."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 
 from core.batches import loss_mask
 from core.batches.dataset import Dataset
-from core.batches.loss_mask import EOS, REPLY, LossMask, counted_tokens, make_loss_mask
+from core.batches.loss_mask import REPLY, LossMask, counted_tokens, make_loss_mask
 from core.batches.sampler import IGNORED, Windows, batch_at, eval_batches
 from core.batches.token_file import TokenFileWriter
 from core.control import StopRequested, StopToken
-from core.tokenizers import tokenizer
+from core.tokenizers.tokenizer import EOS
 
 VOCAB = 20
 USER, ASSISTANT = VOCAB - 2, VOCAB - 1
@@ -36,10 +38,6 @@ def make(folder, ids):
 
 def mask_of(dataset):
     return LossMask(make_loss_mask(dataset, "train", StopToken()))
-
-
-def test_the_end_is_the_tokenizers():
-    assert EOS == tokenizer.EOS
 
 
 def test_of_a_conversation_the_replies_count_and_what_ends_them():
@@ -133,3 +131,10 @@ def test_an_evaluation_leaves_out_windows_in_which_nothing_counts(tmp_path):
     ((x, y),) = eval_batches(dataset.tokens("train"), Windows(4, 0, 1), 1, mask_of(dataset))
     assert x.shape == (1, 4)
     assert 5 in y
+
+
+def test_another_token_can_stand_between_texts(tmp_path):
+    ids = np.array([USER, 4, ASSISTANT, 6, 0, 7, 3, 8])
+    assert ids[counted_tokens(ids, VOCAB, eos=0)[0]].tolist() == [6, 0, 7, 3, 8]
+    dataset = replace(make(tmp_path, ids), eos_id=0)
+    assert mask_of(dataset)[0:8].tolist() == [False, False, False, True, True, True, True, True]

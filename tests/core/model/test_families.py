@@ -7,7 +7,7 @@ import torch.nn.functional as F
 from core.config.model import ModelConfig
 from core.config.sampling import SamplingConfig
 from core.control import StopToken
-from core.export.hugging_face import our_tensors
+from core.export.hugging_face import our_names, our_tensors
 from core.generation.decoding import decode
 from core.model.kv_cache import KVCache
 from core.model.transformer import Transformer
@@ -106,7 +106,7 @@ def twins(request):
         torch.nn.init.normal_(parameter, 0.5 if parameter.dim() == 1 else 0.0, 0.2)
     model = Transformer(ModelConfig(**ours), VOCABULARY)
     tensors = twin.state_dict()
-    found = dict(our_tensors(model.config, config.model_type, model.state_dict(), tensors.__getitem__))
+    found = dict(our_tensors(config.model_type, our_names(model.config), tensors.__getitem__))
     missing, unexpected = model.load_state_dict(found, strict=False)
     assert (missing, unexpected) == (["head.weight"] if model.config.tied_embeddings else [], [])
     return model, twin.train(False)
@@ -147,7 +147,7 @@ def test_gradients_are_theirs_after_some_steps_of_training(twins):
         theirs["lm_head.weight"] = twin.lm_head.weight.grad
         kind = twin.config.model_type
         ours = dict(model.named_parameters())
-        for name, gradient in our_tensors(model.config, kind, names, theirs.__getitem__):
+        for name, gradient in our_tensors(kind, names, theirs.__getitem__):
             assert (ours[name].grad - gradient).abs().max() < 1e-5, name
         with torch.no_grad():
             for each in (model, twin):

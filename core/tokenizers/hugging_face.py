@@ -1,0 +1,199 @@
+"""A tokenizer of another program's, in the format of the `tokenizers` library, with the ids that its model knows."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from tokenizers import Tokenizer as Engine
+
+from core.tokenizers.bpe import BYTE_OF_LETTER
+from core.tokenizers.tokenizer import ROLES, IdArray, Tokenizer
+
+SPACE = "\u2581"  # what SentencePiece writes for it
+MOST_BYTES = 64 * 2**20  # of a definition
+MOST_TOKENS = 2**20
+
+
+class HuggingFaceTokenizer(Tokenizer):
+    """What a `tokenizer.json` defines. Its vocabulary is as long as its model's, which may have rows for no token.
+
+    Text that spells a special token is plain text, as with all tokenizers here. To learn from conversations it takes our
+    two role tokens behind its own, see `with_roles`.
+    """
+
+    kind = "hf"
+
+    def __init__(
+        self,
+        definition: str,
+        n_tokens: int,
+        eos_id: int,
+        unk_id: int = -1,
+        prefix: Sequence[int] = (),
+        template: str = "",
+        has_roles: bool = False,
+    ) -> None:
+        """Read a definition.
+
+        Args:
+            definition: The text of a `tokenizer.json`.
+            n_tokens: Tokens of the model, those for no text included.
+            eos_id: The token that ends a text.
+            unk_id: The token for what it lacks; -1 where it lacks nothing.
+            prefix: The tokens that each text begins with.
+            template: The chat template, in Jinja's language; "" where there is none.
+            has_roles: Whether our role tokens stand behind all others.
+
+        Raises:
+            ValueError: It cannot be read, or does not fit the model.
+        """
+        if len(definition) > MOST_BYTES or not 0 < n_tokens <= MOST_TOKENS:
+            raise ValueError("it is far too large")
+        self.definition, self.n_tokens, self.template = definition, n_tokens, template
+        self.prefix, self.has_roles = tuple(prefix), has_roles
+        self.eos_id, self.unk_id = eos_id, unk_id
+        self._engine, record = read_engine(definition)
+        by_id = {
+            token_id: token for token, token_id in self._engine.get_vocab(with_added_tokens=True).items()
+        }
+        if max(by_id, default=0) >= n_tokens:
+            raise ValueError(f"it has a token {max(by_id):,}, and the model has {n_tokens:,}")
+        if not all(0 <= token_id < n_tokens for token_id in (eos_id, *self.prefix)):
+            raise ValueError("a special token is none of the model's")
+        own = [by_id.get(token_id, f"<unused {token_id}>") for token_id in range(n_tokens)]
+        self.tokens = (*own, *ROLES) if has_roles else tuple(own)
+        self._bytes = _token_bytes(record, by_id, len(self.tokens))
+        self.drops_first_space = _begins_with_space(record)
+
+    def with_roles(self) -> "HuggingFaceTokenizer":
+        """The same with our role tokens behind all others."""
+        return HuggingFaceTokenizer(
+            self.definition, self.n_tokens, self.eos_id, self.unk_id, self.prefix, self.template, True
+        )
+
+    def encode_all(self, texts: Sequence[str]) -> list[IdArray]:
+        """The ids of many texts at once."""
+        encoded = self._engine.encode_batch_fast(list(texts), add_special_tokens=False)
+        return [np.array(each.ids, dtype=np.int64) for each in encoded]
+
+    def token_bytes(self, token_id: int) -> bytes:
+        """The UTF-8 bytes that a token stands for; none for a special token, or one for no text."""
+        return self._bytes[token_id]
+
+    def unknown(self, text: str) -> tuple[str, ...]:
+        """What of a text the vocabulary lacks, in order of appearance."""
+        if self.unk_id < 0:
+            return ()
+        encoded = self._engine.encode(text, add_special_tokens=False)
+        places = zip(encoded.ids, encoded.offsets, strict=True)
+        return tuple(dict.fromkeys(text[start:end] for token, (start, end) in places if token == self.unk_id))
+
+    def as_record(self) -> dict[str, Any]:
+        """What it is read from again, see `from_record`."""
+        return {
+            "definition": self.definition,
+            "n_tokens": self.n_tokens,
+            "eos_id": self.eos_id,
+            "unk_id": self.unk_id,
+            "prefix": list(self.prefix),
+            "template": self.template,
+            "has_roles": self.has_roles,
+        }
+
+    @classmethod
+    def from_record(cls, record: dict[str, Any]) -> "HuggingFaceTokenizer":
+        """The tokenizer of a record that `as_record` made.
+
+        Raises:
+            ValueError: It is none.
+        """
+        kinds = {"definition": str, "n_tokens": int, "eos_id": int, "unk_id": int, "prefix": list} | {
+            "template": str,
+            "has_roles": bool,
+        }
+        values = {name: record.get(name) for name in kinds}
+        if any(type(values[name]) is not kind for name, kind in kinds.items()):
+            raise ValueError("a part of it is missing")
+        if not all(type(token) is int for token in record["prefix"]):
+            raise ValueError("a part of it is missing")
+        return cls(**values)  # type: ignore[arg-type]  # checked above
+
+
+def read_engine(definition: str) -> tuple[Engine, dict[str, Any]]:
+    """The library's tokenizer, which cuts and pads nothing, and the definition as a record.
+
+    Raises:
+        ValueError: It is no definition.
+    """
+    try:
+        record = json.loads(definition)
+        engine = Engine.from_str(definition)
+    except RecursionError as cause:
+        raise ValueError("it is nested too deeply") from cause
+    except BaseException as cause:  # the library raises Exception itself, and what a panic of Rust's becomes
+        if isinstance(cause, KeyboardInterrupt | SystemExit | GeneratorExit | MemoryError):
+            raise
+        raise ValueError("it is no definition of a tokenizer") from cause
+    if not isinstance(record, dict) or not isinstance(record.get("model"), dict):
+        raise ValueError("it is no definition of a tokenizer")
+    engine.no_truncation()
+    engine.no_padding()
+    engine.encode_special_tokens = True  # as plain text
+    return engine, record
+
+
+def _token_bytes(record: dict[str, Any], by_id: dict[int, str], count: int) -> list[bytes]:
+    """What each token stands for, by the definition's decoder."""
+    added = {each["id"]: each for each in record.get("added_tokens") or () if isinstance(each.get("id"), int)}
+    kinds = _kinds(record.get("decoder"))
+    model = str(record["model"].get("type"))
+    prefix = str(record["model"].get("continuing_subword_prefix") or "")
+    found = [b""] * count
+    for token_id, token in by_id.items():
+        if token_id in added:
+            found[token_id] = b"" if added[token_id].get("special") else token.encode()
+        elif "ByteLevel" in kinds:
+            found[token_id] = _of_letters(token)
+        elif model == "WordPiece":
+            is_inside = bool(prefix) and token.startswith(prefix)
+            found[token_id] = (token.removeprefix(prefix) if is_inside else f" {token}").encode()
+        elif "Metaspace" in kinds or "Replace" in kinds or "ByteFallback" in kinds:
+            found[token_id] = _of_piece(token)
+        elif not kinds and model == "WordLevel":
+            found[token_id] = f" {token}".encode()
+        else:
+            found[token_id] = token.encode()
+    return found
+
+
+def _kinds(part: Any) -> set[str]:
+    """The types of a decoder and of all those inside it."""
+    if not isinstance(part, dict):
+        return set()
+    inner = [*(part.get("decoders") or ()), *(part.get("pretokenizers") or ())]
+    return {str(part.get("type"))}.union(*map(_kinds, inner))
+
+
+def _begins_with_space(record: dict[str, Any]) -> bool:
+    """Whether the first token of a text brings a space along that is none of the text's."""
+    model, decoder = record["model"].get("type"), _kinds(record.get("decoder"))
+    if model == "WordPiece" or (model == "WordLevel" and not decoder):
+        return True
+    return bool(decoder & {"Metaspace", "Strip"})
+
+
+def _of_letters(token: str) -> bytes:
+    try:
+        return bytes(BYTE_OF_LETTER[letter] for letter in token)
+    except KeyError:  # an added word that is written as it is
+        return token.encode()
+
+
+def _of_piece(token: str) -> bytes:
+    if len(token) == 6 and token.startswith("<0x") and token.endswith(">"):
+        try:
+            return bytes([int(token[3:5], 16)])
+        except ValueError:
+            return token.encode()
+    return token.replace(SPACE, " ").encode()

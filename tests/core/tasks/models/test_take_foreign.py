@@ -1,0 +1,311 @@
+"""Other people's models: folders that `transformers` saved become runs that compute the same, or a sentence."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
+
+from core.control import StopRequested, StopToken
+from core.errors.base import UserFacingError
+from core.errors.exporting import NoForeignModelError
+from core.errors.runs import RunExistsError
+from core.export import foreign
+from core.runs.folder import Workspace
+from core.runs.loading import load_model
+from core.tasks.models.export_model import export_model
+from core.tasks.models.take_model import take_model
+
+TEXTS = [
+    "Hens lay brown eggs, we're 12 in naïve Zürich 🐑.",
+    "the cat  sleeps\n\non the <|end|> hill",
+    "",
+    "a b",
+]
+SMALL = {
+    "hidden_size": 32,
+    "intermediate_size": 48,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "max_position_embeddings": 64,
+}
+LLAMA3 = {
+    "rope_type": "llama3",
+    "factor": 8.0,
+    "low_freq_factor": 1.0,
+    "high_freq_factor": 4.0,
+    "original_max_position_embeddings": 16,
+    "rope_theta": 500.0,
+}
+FAMILIES = {
+    "gpt2": ("GPT2LMHeadModel", {"n_embd": 32, "n_layer": 2, "n_head": 4, "n_positions": 64}),
+    "llama": ("LlamaForCausalLM", SMALL | {"rope_parameters": LLAMA3}),
+    "qwen2": ("Qwen2ForCausalLM", SMALL | {"tie_word_embeddings": True}),
+    "qwen3": ("Qwen3ForCausalLM", SMALL | {"head_dim": 16}),
+}
+
+
+def byte_level(bos=False):
+    engine = Tokenizer(models.BPE())
+    engine.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    engine.decoder = decoders.ByteLevel()
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    special = ["<|end|>", "<|begin|>"]
+    trainer = trainers.BpeTrainer(
+        vocab_size=300, special_tokens=special, initial_alphabet=alphabet, show_progress=False
+    )
+    engine.train_from_iterator(TEXTS * 4, trainer)
+    if bos:
+        begin = engine.token_to_id("<|begin|>")
+        engine.post_processor = processors.TemplateProcessing(
+            single="<|begin|> $A", special_tokens=[("<|begin|>", begin)]
+        )
+    return engine
+
+
+def unigram():
+    engine = Tokenizer(models.Unigram())
+    engine.pre_tokenizer = pre_tokenizers.Metaspace()
+    engine.decoder = decoders.Metaspace()
+    trainer = trainers.UnigramTrainer(
+        vocab_size=80, special_tokens=["<unk>", "<|end|>"], unk_token="<unk>", show_progress=False
+    )
+    engine.train_from_iterator(TEXTS * 20, trainer)
+    return engine
+
+
+def word_piece():
+    engine = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    engine.pre_tokenizer = pre_tokenizers.Whitespace()
+    engine.decoder = decoders.WordPiece(cleanup=False)
+    trainer = trainers.WordPieceTrainer(
+        vocab_size=120, special_tokens=["[UNK]", "<|end|>"], show_progress=False
+    )
+    engine.train_from_iterator(TEXTS * 20, trainer)
+    return engine
+
+
+def saved(folder, family="gpt2", engine=None, shard="1GB", dtype=torch.float32, **more):
+    """A folder as `save_pretrained` writes it, with random weights."""
+    import transformers
+
+    engine = engine or byte_level()
+    name, values = FAMILIES[family]
+    torch.manual_seed(0)
+    vocab_size = engine.get_vocab_size() + 5  # rows for no token, as Qwen has
+    config = getattr(transformers, name.replace("ForCausalLM", "Config").replace("LMHeadModel", "Config"))(
+        vocab_size=vocab_size, **values | more
+    )
+    model = getattr(transformers, name)(config).to(dtype)
+    for parameter in model.parameters():
+        torch.nn.init.normal_(parameter, 0.5 if parameter.dim() == 1 else 0.0, 0.2)
+    model.save_pretrained(folder, max_shard_size=shard)
+    transformers.PreTrainedTokenizerFast(
+        tokenizer_object=engine,
+        eos_token="<|end|>",
+        unk_token="[UNK]" if engine.token_to_id("[UNK]") is not None else None,
+    ).save_pretrained(folder)
+    return model.eval()
+
+
+def taken(root, folder, name=""):
+    workspace = Workspace(root)
+    workspace.prepare()
+    return load_model(workspace.run([*take_model(workspace, folder, name, StopToken())][-1].name), "best")
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_folder_becomes_a_run_that_computes_the_same(tmp_path, family):
+    twin = saved(tmp_path / "theirs", family)
+    loaded = taken(tmp_path / "workspace", tmp_path / "theirs")
+    ids = torch.randint(loaded.state.vocab_size, (3, 40), generator=torch.Generator().manual_seed(1))
+    with torch.no_grad():
+        assert (loaded.model(ids) - twin(ids).logits).abs().max() < 1e-5
+
+
+def test_several_files_and_half_precision_are_read_too(tmp_path):
+    from transformers import AutoModelForCausalLM
+
+    saved(tmp_path / "theirs", "qwen3", shard="20KB", dtype=torch.bfloat16)
+    twin = AutoModelForCausalLM.from_pretrained(tmp_path / "theirs", dtype=torch.float32)
+    assert (tmp_path / "theirs" / foreign.INDEX).exists()
+    loaded = taken(tmp_path / "workspace", tmp_path / "theirs")
+    ids = torch.arange(40)[None]
+    with torch.no_grad():
+        assert (loaded.model(ids) - twin(ids).logits).abs().max() < 1e-5
+
+
+def test_a_model_without_a_head_has_names_without_a_prefix(tmp_path):
+    twin = saved(tmp_path / "theirs")
+    tensors = load_file(tmp_path / "theirs" / "model.safetensors")
+    bare = {name.removeprefix("transformer."): tensor for name, tensor in tensors.items()}
+    bare |= {"h.0.attn.bias": torch.ones(1, 1, 64, 64), "h.0.attn.masked_bias": torch.tensor(-1e4)}
+    save_file(bare, tmp_path / "theirs" / "model.safetensors")
+    loaded = taken(tmp_path / "workspace", tmp_path / "theirs")
+    with torch.no_grad():
+        assert (loaded.model(torch.arange(40)[None]) - twin(torch.arange(40)[None]).logits).abs().max() < 1e-5
+
+
+@pytest.mark.parametrize("make", [byte_level, lambda: byte_level(bos=True), unigram, word_piece])
+def test_the_tokenizer_gives_their_ids_and_their_text(tmp_path, make):
+    engine = make()
+    saved(tmp_path / "theirs", engine=engine)
+    tokenizer = taken(tmp_path / "workspace", tmp_path / "theirs").tokenizer
+    for text in (text for text in TEXTS if "<|end|>" not in text):
+        ids = tokenizer.encode(text)
+        assert ids == engine.encode(text, add_special_tokens=False).ids
+        assert tokenizer.decode(ids) == engine.decode(ids)
+    assert tokenizer.eos_id == engine.token_to_id("<|end|>")
+    if engine.post_processor or isinstance(engine.model, models.BPE):  # the others have no other token for it
+        assert tokenizer.eos_id not in tokenizer.encode("a <|end|>")  # as plain text
+    assert list(tokenizer.prefix) == ([engine.token_to_id("<|begin|>")] if engine.post_processor else [])
+
+
+def test_vocabulary_and_merges_of_gpt_2_s_first_files_are_a_tokenizer(tmp_path):
+    saved(tmp_path / "theirs")
+    engine = byte_level()
+    (tmp_path / "theirs" / "tokenizer.json").unlink()
+    engine.model.save(str(tmp_path / "theirs"))
+    (tmp_path / "theirs" / "tokenizer_config.json").write_text('{"eos_token": "<|end|>"}')
+    tokenizer = taken(tmp_path / "workspace", tmp_path / "theirs").tokenizer
+    assert tokenizer.encode(TEXTS[0]) == engine.encode(TEXTS[0]).ids
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_exported_again_it_has_equal_tensors(tmp_path, family):
+    saved(tmp_path / "theirs", family)
+    taken(tmp_path / "workspace", tmp_path / "theirs", "guest")
+    _ = [
+        *export_model(Workspace(tmp_path / "workspace"), "guest", "best", "hf", tmp_path / "out", StopToken())
+    ]
+    before, after = (load_file(tmp_path / place / "model.safetensors") for place in ("theirs", "out"))
+    assert before.keys() == after.keys()
+    assert all(torch.equal(before[name], after[name]) for name in before)
+    second = taken(tmp_path / "workspace", tmp_path / "out", "again")
+    assert second.tokenizer.encode(TEXTS[0]) == byte_level().encode(TEXTS[0]).ids
+
+
+def alter(folder, **changes):
+    path = folder / "config.json"
+    record = json.loads(path.read_text()) | changes
+    path.write_text(json.dumps({name: value for name, value in record.items() if value is not None}))
+
+
+def change_weights(folder, change):
+    tensors = load_file(folder / "model.safetensors")
+    change(tensors)
+    save_file(tensors, folder / "model.safetensors")
+
+
+def long_header(folder, length):
+    path = folder / "model.safetensors"
+    path.write_bytes(length.to_bytes(8, "little") + path.read_bytes()[8:])
+
+
+DAMAGES = {
+    "no config": (lambda f: (f / "config.json").unlink(), "no config.json"),
+    "no json": (lambda f: (f / "config.json").write_text("{"), "config.json is damaged"),
+    "deep json": (lambda f: (f / "config.json").write_text("[" * 100_000), "config.json is damaged"),
+    "a list": (lambda f: (f / "config.json").write_text("[]"), "config.json is damaged"),
+    "another architecture": (lambda f: alter(f, model_type="bloom"), "architecture is 'bloom'"),
+    "no width": (lambda f: alter(f, n_embd=None), "no whole number as n_embd"),
+    "a text as width": (lambda f: alter(f, n_embd="32"), "no whole number as n_embd"),
+    "no layers": (lambda f: alter(f, n_layer=0), "0 as n_layer"),
+    "more layers": (lambda f: alter(f, n_layer=3), "no tensor transformer.h.2."),
+    "fewer layers": (lambda f: alter(f, n_layer=1), "a tensor transformer.h.1."),
+    "a million layers": (lambda f: alter(f, n_layer=10**6), "n_layers"),
+    "another width": (lambda f: alter(f, n_embd=64), "config.json says"),
+    "heads that do not fit": (lambda f: alter(f, n_head=5), "multiple of n_heads"),
+    "another vocabulary": (lambda f: alter(f, vocab_size=100), "config.json says"),
+    "an activation": (lambda f: alter(f, activation_function="mish"), "activation 'mish'"),
+    "a tensor missing": (
+        lambda f: change_weights(f, lambda t: t.pop("transformer.h.1.ln_1.bias")),
+        "no tensor transformer.h.1.ln_1.bias",
+    ),
+    "a tensor more": (
+        lambda f: change_weights(f, lambda t: t.update(more=torch.ones(1))),
+        "a tensor transformer.more",
+    ),
+    "not a number": (
+        lambda f: change_weights(f, lambda t: t["transformer.wte.weight"].fill_(np.nan)),
+        "not a finite number",
+    ),
+    "a header beyond the file": (lambda f: long_header(f, 10**6), "model.safetensors is damaged"),
+    "a header of 100 GB": (lambda f: long_header(f, 10**11), "model.safetensors is damaged"),
+    "cut short": (lambda f: (f / "model.safetensors").write_bytes(b"1234"), "model.safetensors is damaged"),
+    "no weights": (lambda f: (f / "model.safetensors").unlink(), "no model.safetensors"),
+    "a pickle": (lambda f: (f / "model.safetensors").rename(f / "pytorch_model.bin"), "a pickle"),
+    "no tokenizer": (lambda f: (f / "tokenizer.json").unlink(), "no tokenizer.json"),
+    "a damaged tokenizer": (lambda f: (f / "tokenizer.json").write_text("{}"), "tokenizer cannot be used"),
+    "a tokenizer that is too large": (
+        lambda f: (f / "tokenizer.json").write_text(_larger((f / "tokenizer.json").read_text())),
+        "the model has",
+    ),
+    "no end of a text": (
+        lambda f: (
+            (f / "tokenizer_config.json").write_text("{}"),
+            (f / "generation_config.json").unlink(missing_ok=True),
+            alter(f, eos_token_id=None),
+        ),
+        "eos_token",
+    ),
+}
+
+
+def _larger(definition):
+    record = json.loads(definition)
+    vocabulary = record["model"]["vocab"]
+    vocabulary |= {f"more{number}": len(vocabulary) + number for number in range(1000)}
+    return json.dumps(record)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("theirs") / "theirs"
+    saved(path)
+    return path
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_what_does_not_fit_together_is_said_and_nothing_is_left(tmp_path, folder, damage):
+    act, said = DAMAGES[damage]
+    theirs = shutil.copytree(folder, tmp_path / "theirs")
+    act(theirs)
+    with pytest.raises(UserFacingError) as raised:
+        taken(tmp_path / "workspace", theirs)
+    assert said in raised.value.message
+    assert raised.value.remedy
+    assert list((tmp_path / "workspace" / "runs").iterdir()) == []
+    assert [path for path in (tmp_path / "workspace").iterdir() if path.name.endswith(".draft")] == []
+
+
+@pytest.mark.parametrize("name", ["../secret.safetensors", "/etc/passwd", "a/b.safetensors", 5, ""])
+def test_an_index_that_points_elsewhere_is_refused(tmp_path, folder, name):
+    theirs = shutil.copytree(folder, tmp_path / "theirs")
+    (theirs / "model.safetensors").unlink()
+    (theirs / foreign.INDEX).write_text(json.dumps({"weight_map": {"a": name}}))
+    with pytest.raises(NoForeignModelError, match="names no files beside it"):
+        taken(tmp_path / "workspace", theirs)
+
+
+def test_a_name_that_a_run_has_is_refused_and_another_is_found(tmp_path, folder):
+    taken(tmp_path / "workspace", folder, "guest")
+    with pytest.raises(RunExistsError):
+        taken(tmp_path / "workspace", folder, "guest")
+    workspace = Workspace(tmp_path / "workspace")
+    assert [*take_model(workspace, folder, "", StopToken())][-1].name == "theirs"
+    assert [*take_model(workspace, folder, "", StopToken())][-1].name == "theirs-2"
+
+
+def test_stopped_or_on_a_full_disk_nothing_is_left(tmp_path, folder, monkeypatch):
+    stop = StopToken()
+    stop.set()
+    workspace = Workspace(tmp_path / "workspace")
+    workspace.prepare()
+    with pytest.raises(StopRequested):
+        list(take_model(workspace, folder, "", stop))
+    assert list(workspace.runs.iterdir()) == []
