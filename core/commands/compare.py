@@ -15,11 +15,13 @@ from core.commands.setting_options import setting_options
 from core.config.sampling import SamplingConfig
 from core.config.toml import checked
 from core.control import StopToken
+from core.errors.system import absolute_path
 from core.events.base import Notice, Task
 from core.reporting.tables import differing_settings
 from core.runs.catalog import Catalog, RunSummary
 from core.runs.folder import Workspace
 from core.runs.pointers import find_checkpoint
+from core.runs.quantities import ChartChoice
 from core.runs.samplers import KEPT
 from core.tasks.chat.compare_replies import (
     ComparedPrompt,
@@ -28,6 +30,7 @@ from core.tasks.chat.compare_replies import (
 )
 from core.tasks.chat.compare_runs import compare_runs
 from core.tasks.models.compared_models import ComparedModels, Side
+from core.tasks.models.export_curves import export_curves, read_history
 from core.tasks.models.run_checkpoints import RunCheckpoints
 from core.terminal.output import print_text
 from core.terminal.screen import print_table
@@ -57,6 +60,14 @@ def compare(
     prompt: Annotated[
         str | None, typer.Option(help="A text or message that each continues or answers.", callback=named)
     ] = None,
+    curves: Annotated[
+        Path | None,
+        typer.Option(
+            help="Also write their curves into this file: a PNG or SVG picture, or CSV.",
+            parser=named_path,
+            metavar="FILE",
+        ),
+    ] = None,
     given: dict[str, Any],
 ) -> int:
     """Compare runs: figures, settings that differ, bits per byte on the same validation text, replies to one prompt."""
@@ -70,6 +81,8 @@ def compare(
         sampling = checked(SamplingConfig, catalog.config(sides[0].name).sampling.model_dump() | given)
         asked = ComparedPrompt(unicode_text(prompt), _all_answer(summaries), sampling).seeded()
     _print_differences(context, summaries)
+    if curves is not None and (code := _write_curves(context, summaries, absolute_path(curves))):
+        return code
     source = sys.stdin.buffer if text == STANDARD_INPUT else text
     models = ComparedModels(workspace)
     return perform(context, lambda stop: compare_runs(models, sides, stop, source, asked), writes=False)[1]
@@ -87,6 +100,18 @@ def _print_differences(context: typer.Context, runs: Sequence[RunSummary]) -> No
         print_text("")
         columns = ["setting", *(run.name for run in distinct)]
         print_table(columns, [dict(zip(columns, (row.title, *row.values), strict=True)) for row in rows])
+
+
+def _write_curves(context: typer.Context, runs: Sequence[RunSummary], path: Path) -> int:
+    workspace: Workspace = context.obj.workspace
+
+    def write(stop: StopToken) -> Task[None]:
+        histories = {}
+        for name in dict.fromkeys(run.name for run in runs):
+            histories[name] = yield from read_history(workspace, name, stop)
+        yield from export_curves(histories, ChartChoice(), (), path, stop)
+
+    return perform(context, write, writes=False)[1]
 
 
 def _all_answer(runs: Sequence[RunSummary]) -> bool:

@@ -9,6 +9,7 @@ import typer
 from core.commands.arguments import named
 from core.commands.place import perform, print_rows, print_sentence
 from core.config.tag import tag_key
+from core.config.toml import run_to_toml
 from core.reporting.tables import changed_settings
 from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
@@ -171,8 +172,18 @@ def drop_command(
 
 
 @run_app.command()
-def run(context: typer.Context, name: RunName) -> int:
+def run(
+    context: typer.Context,
+    name: RunName,
+    toml: Annotated[
+        bool, typer.Option("--toml", help="Print its settings as a RUN.toml, to train another one with them.")
+    ] = False,
+) -> int:
     """Show a run: what it is, the settings that differ from its preset, and its checkpoints."""
+    if toml:
+        context.obj.workspace.look()
+        print_text(run_to_toml(Catalog(context.obj.workspace).config(name)))
+        return 0
     page, code = perform(context, lambda stop: look_at_run(context.obj.workspace, name, stop), writes=False)
     if context.obj.as_json:
         print_record(_as_record(page))

@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What a model card says. `val_loss` is in nats per token, `characters` are those of the training and validation text."""
+    """What a model card says. `val_loss` is in nats per token, `characters` are those of the training and validation text.
+
+    `description` and `licence` are the user's, "" where none was written.
+    """
 
     name: str
     step: int
@@ -28,6 +31,8 @@ class Facts:
     documents: int
     characters: int
     has_conversations: bool
+    description: str = ""
+    licence: str = ""
 
 
 @dataclass(frozen=True, slots=True)

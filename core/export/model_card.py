@@ -1,5 +1,7 @@
 """The README of an exported model: what it is, what it was trained on, how good it is, and how to open it."""
 
+import re
+
 from core.config.model import ModelConfig
 from core.export.material import Facts
 from core.tokenizers.tokenizer import Tokenizer
@@ -7,11 +9,12 @@ from core.wording import counted, number
 
 TOKENIZERS = {"bpe": "BPE", "char": "characters", "word": "words", "hf": "another program's"}
 FRONT_MATTER = """---
-pipeline_tag: text-generation
+{licence}pipeline_tag: text-generation
 tags:
 - sheepop-studio
 ---
 """
+_IDENTIFIER = re.compile(r"[a-z0-9][a-z0-9.-]*")
 
 
 def model_card(facts: Facts, config: ModelConfig, tokenizer: Tokenizer, use: str) -> str:
@@ -21,12 +24,11 @@ def model_card(facts: Facts, config: ModelConfig, tokenizer: Tokenizer, use: str
         use: How this format is opened.
     """
     purpose = "answers messages" if facts.has_conversations else "continues texts"
-    return f"""{FRONT_MATTER}
+    return f"""{_front_matter(facts.licence)}
 # {facts.name}
 
-A language model of {counted(facts.parameters, "parameter")} that {purpose}, made with SheepOp Studio. No licence is stated: add
-one before you publish it.
-
+A language model of {counted(facts.parameters, "parameter")} that {purpose}, made with SheepOp Studio. {_licence(facts.licence)}
+{_description(facts.description)}
 ## Model
 
 {_shape(config, tokenizer)}
@@ -44,6 +46,20 @@ one before you publish it.
 It knows nothing but the text that it was trained on, writes what sounds like that text, true or not, and sees at most
 {counted(config.context_length, "token")} at once. Text that spells a special token, such as `<eos>`, is read as that token.
 """
+
+
+def _front_matter(licence: str) -> str:
+    """Hugging Face knows licences by identifiers in small letters; another one is "other" there."""
+    identifier = licence.lower() if _IDENTIFIER.fullmatch(licence.lower()) else "other"
+    return FRONT_MATTER.format(licence=f"license: {identifier}\n" if licence else "")
+
+
+def _licence(licence: str) -> str:
+    return f"Licence: {licence}." if licence else "No licence is stated: add\none before you publish it."
+
+
+def _description(description: str) -> str:
+    return f"\n{description}\n" if description else ""
 
 
 def _shape(config: ModelConfig, tokenizer: Tokenizer) -> str:

@@ -140,9 +140,8 @@ def events_backwards(path: Path, kind: type[Event] | None = None) -> Iterator[Ev
     Args:
         kind: Only events of this one; the lines of others are not parsed.
     """
-    beginning = b"" if kind is None else _beginning(kind)
-    for line in _lines_backwards(path):
-        if line.startswith(beginning) and (event := parse_line(line)) is not None:
+    for line in _lines_backwards(path, b"{" if kind is None else _beginning(kind)):
+        if (event := parse_line(line)) is not None:
             yield event
 
 
@@ -213,21 +212,20 @@ def _lines(path: Path) -> Iterator[bytes]:
             yield line
 
 
-def _lines_backwards(path: Path) -> Iterator[bytes]:
+def _lines_backwards(path: Path, beginning: bytes) -> Iterator[bytes]:
+    """The lines that begin so, the last one first; nothing before one that was never written by us."""
     if not path.exists():
         return
     with raising_disk_errors(path), path.open("rb") as file:
         end = file.seek(0, os.SEEK_END)
         rest = b""
-        while end > 0:
+        while end > 0 and len(rest) <= LONGEST_LINE:
             start = max(0, end - BLOCK)
             file.seek(start)
-            lines = (file.read(end - start) + rest).split(b"\n")
-            rest, end = lines[0], start
-            yield from (line for line in lines[:0:-1] if line)
-            if len(rest) > LONGEST_LINE:
-                return
-        if rest:
+            rest, *lines = (file.read(end - start) + rest).split(b"\n")
+            end = start
+            yield from [line for line in reversed(lines) if line.startswith(beginning)]
+        if end == 0 and rest.startswith(beginning):
             yield rest
 
 

@@ -171,25 +171,21 @@ def forget_removed(
     Raises:
         UnknownRemovedRunError: None of such a name can be restored; nothing was deleted.
     """
-    if not workspace.removed_runs.is_dir():
-        if names:
-            raise UnknownRemovedRunError(names[0], "")
-        return []
+    for name in names or ():
+        _removed_named(workspace, name)
     now = time.time() if now is None else now
+    gone = [
+        run
+        for run in removed_runs(workspace)
+        if (run.name in names if names is not None else now - run.removed > DAY_SECONDS)
+    ]
+    leftovers = [*workspace.removed_runs.glob(f"{DELETING}*")]
+    if not gone and not leftovers:
+        return []
     with holding_names(workspace.runs):
-        for leftover in workspace.removed_runs.glob(f"{DELETING}*"):
+        for leftover in leftovers:
             shutil.rmtree(leftover, ignore_errors=True)
-        for name in names or ():
-            _removed_named(workspace, name)
-        gone = []
-        for run in removed_runs(workspace):
-            if run.name in names if names is not None else now - run.removed > DAY_SECONDS:
-                deleting = run.folder.with_name(DELETING + run.folder.name)
-                with suppress(OSError):  # on Windows, while somebody reads it: the next time
-                    rename(run.folder, deleting)  # so that nothing half deleted can come back
-                    shutil.rmtree(deleting, ignore_errors=True)
-                    gone.append(run)
-    return gone
+        return [run for run in gone if _delete(run)]
 
 
 def _refuse_taken(workspace: Workspace, target: RunFolder, own: RunFolder | None = None) -> None:
@@ -216,6 +212,17 @@ def _move_aside(workspace: Workspace, run: RunFolder, now: float) -> RemovedRun:
         moment += 1
     _move(run.root, place)
     return RemovedRun(run.name, moment / 1000, folder_bytes(place)[0], place)
+
+
+def _delete(run: RemovedRun) -> bool:
+    """Take the name away first, so that nothing half deleted can come back."""
+    deleting = run.folder.with_name(DELETING + run.folder.name)
+    try:
+        rename(run.folder, deleting)
+    except OSError:  # restored meanwhile; on Windows, while somebody reads it: the next time
+        return False
+    shutil.rmtree(deleting, ignore_errors=True)
+    return True
 
 
 def _removed_named(workspace: Workspace, name: str) -> RemovedRun:

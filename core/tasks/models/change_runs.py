@@ -1,6 +1,7 @@
 """The requests to rename, remove and restore runs, to delete checkpoints, and to write down what a run is about."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 
 from core.control import StopToken
 from core.conversations.store import ConversationStore
@@ -88,20 +89,25 @@ def tidy_runs(workspace: Workspace) -> Task[None]:
     """Remove what killed trainings left that were no runs yet, forget runs that were removed more than a day ago, and let
     follow what still names a run as it was called before.
 
-    What cannot be changed now stays, with a notice, and is tried again the next time.
+    What cannot be changed now is tried again the next time, with a notice where something names a run wrongly meanwhile.
     """
-    try:
-        remove_stubs(workspace)
+    remove_stubs(workspace)
+    with suppress(UserFacingError):  # where nothing may be written
         moving.forget_removed(workspace)
-        for old, new in moving.names_to_follow(workspace).items():
+    for old, new in moving.names_to_follow(workspace).items():
+        try:
             with holding_names(workspace.runs):
-                moving.follow_rename(workspace, old, new)
-                if workspace.conversations.exists():
-                    with ConversationStore(workspace.conversations) as store:
-                        store.rename_run(old, new)
-                moving.forget_old_name(RunFolder(workspace.runs / new))
-    except UserFacingError as error:
-        yield Notice(f"What names a run that was renamed could not follow yet. {error.message}")
+                _follow_rename(workspace, old, new)
+        except UserFacingError as error:
+            yield Notice(f"What names the run {old!r} could not follow it to {new!r} yet. {error.message}")
+
+
+def _follow_rename(workspace: Workspace, old: str, new: str) -> None:
+    moving.follow_rename(workspace, old, new)
+    if workspace.conversations.exists():
+        with ConversationStore(workspace.conversations) as store:
+            store.rename_run(old, new)
+    moving.forget_old_name(RunFolder(workspace.runs / new))
 
 
 def remove_checkpoints(

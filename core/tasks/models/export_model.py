@@ -30,6 +30,7 @@ from core.export.material import Facts, Material, Shape, Verified
 from core.export.tokenizer_json import first_difference
 from core.runs.catalog import Catalog, has_conversations, read_config
 from core.runs.folder import RunFolder, Workspace
+from core.runs.notes import read_notes
 from core.runs.pointers import find_checkpoint
 from core.tokenizers.files import load_tokenizer
 from core.tokenizers.tokenizer import IdArray, Tokenizer, byte_lengths
@@ -164,7 +165,7 @@ def _dataset(workspace: Workspace, loaded: "LoadedModel", stop: StopToken) -> Da
 
 
 def _facts(workspace: Workspace, run: RunFolder, loaded: "LoadedModel", dataset: Dataset | None) -> Facts:
-    state = loaded.state
+    state, notes = loaded.state, read_notes(run)
     measured = [event for event in Catalog(workspace).events(run.name) if isinstance(event, Evaluated)]
     at_step = [event for event in measured if event.step == state.step]
     return Facts(
@@ -178,6 +179,8 @@ def _facts(workspace: Workspace, run: RunFolder, loaded: "LoadedModel", dataset:
         documents=dataset.documents if dataset else 0,
         characters=dataset.characters if dataset else 0,
         has_conversations=has_conversations(run, state),
+        description=notes.description,
+        licence=notes.licence,
     )
 
 

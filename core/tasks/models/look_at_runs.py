@@ -6,13 +6,14 @@ from typing import Any
 from core.config.run import RunConfig
 from core.config.toml import with_settings
 from core.control import StopToken
-from core.events.base import at_once
+from core.events.base import Task, at_once
 from core.runs.base_model import fine_tune_config
 from core.runs.catalog import Catalog, RunSummary
 from core.runs.folder import Workspace
 from core.runs.interrupted import is_interrupted, leave_stopped
 from core.runs.run_queue import QueuedRun, RunQueue
 from core.runs.standing import is_held
+from core.tasks.models.change_runs import tidy_runs
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,13 +79,15 @@ def find_unused_name(workspace: Workspace, stem: str, stop: StopToken) -> str:
     return Catalog(workspace).unused_name(stem)
 
 
-@at_once
-def find_interrupted_runs(workspace: Workspace, stop: StopToken, cut_off: str = "") -> tuple[RunSummary, ...]:
-    """The runs that a kill, a crash or a power cut ended, the last changed first.
+def find_interrupted_runs(
+    workspace: Workspace, stop: StopToken, cut_off: str = ""
+) -> Task[tuple[RunSummary, ...]]:
+    """The runs that a kill, a crash or a power cut ended, the last changed first, once all that it left is tidied.
 
     Args:
         cut_off: The name of one that counts among them where it has steps left: it was stopped because the program closed.
     """
+    yield from tidy_runs(workspace)
     del stop  # the last lines of some files
     catalog = Catalog(workspace)
     names = [name for name in catalog.names() if is_interrupted(catalog.folder(name)) or name == cut_off]

@@ -2,6 +2,7 @@
 
 import shutil
 
+from core.runs.catalog import Catalog
 from core.runs.notes import RunNotes, write_notes
 
 
@@ -112,3 +113,10 @@ def test_data_sets_are_listed_and_those_of_no_run_deleted(trained, command, reco
     assert "no data set that no run needs" in command("datasets", "remove", *at)[1]
     assert command("datasets", "remove", row["name"], *at)[0] == 1
     assert command("datasets", "remove", "nothing", *at)[0] == 2
+
+
+def test_the_settings_of_a_run_train_another_one(trained, command, tmp_path):
+    file = tmp_path / "mine.toml"
+    file.write_text(command("run", "first", "--toml", *place(trained))[1])
+    assert command("train", file, "--name", "second", *place(trained))[0] == 0
+    assert Catalog(trained).config("second") == Catalog(trained).config("first")

@@ -7,6 +7,7 @@ import pytest
 
 from core.config.toml import with_settings
 from core.control import StopToken
+from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
 from core.tasks.training.train_model import train_model
 
@@ -107,3 +108,14 @@ def test_what_cannot_be_compared_is_refused(trained, command):
     assert command("compare", "first", "nobody", *at)[0] == 1
     assert command("compare", "first", "first@3", *at)[0] == 1
     assert command("compare", "first", "first@2", "--text", trained.root / "nothing", *at)[0] == 1
+
+
+def test_curves_of_compared_runs_are_written(trained, command, tmp_path):
+    list(train_model(trained, "second", Catalog(trained).config("first"), StopToken()))
+    at = ("--workspace", trained.root)
+    for suffix in ("csv", "svg"):
+        file = tmp_path / f"curves.{suffix}"
+        assert command("compare", "first", "second", "--curves", file, *at)[0] == 0
+        assert "second" in file.read_text()
+    assert command("compare", "first", "second", "--curves", tmp_path / "curves.txt", *at)[0] == 2
+    assert not (tmp_path / "curves.txt").exists()

@@ -29,6 +29,7 @@ from core.tasks.models.change_runs import (
     tag_runs,
 )
 from core.tasks.models.look_at_run import look_at_run
+from core.tasks.models.look_at_runs import find_interrupted_runs
 from core.tasks.training.resume_run import resume_run
 from core.tasks.training.train_model import train_model
 
@@ -181,3 +182,20 @@ def test_forgetting_happens_by_itself_a_day_later(trained, monkeypatch):
     monkeypatch.setattr(change_runs.moving.time, "time", lambda: moment + DAY_SECONDS + 1)
     list(change_runs.tidy_runs(trained))
     assert removed_runs(trained) == []
+
+
+def test_what_a_kill_left_is_tidied_when_the_window_looks_for_interrupted_runs(trained):
+    found = said(trained)
+    trained.run("first").renamed.write_text("before\n")
+    with ConversationStore(trained.conversations) as store:
+        store.rename_run("first", "before")
+    assert result(find_interrupted_runs(trained, StopToken())) == ()
+    with ConversationStore(trained.conversations) as store:
+        assert store.load(found).run == "first"
+
+
+def test_where_nothing_is_due_nothing_is_locked_or_written(trained, monkeypatch):
+    list(remove_runs(trained, ["first"], StopToken()))
+    monkeypatch.setattr(change_runs, "holding_names", None)
+    monkeypatch.setattr(change_runs.moving, "holding_names", None)
+    assert list(change_runs.tidy_runs(trained)) == []
