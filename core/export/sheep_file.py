@@ -6,6 +6,7 @@ run.toml                  the settings
 tokenizer.sheepop.json
 dataset.json              what it was trained on, without the text
 events.jsonl              the journal up to the step
+notes.json                description and licence, without tags and note
 state.json                the checkpoint's facts, with the SHA-256 of weights and tokenizer
 model.safetensors         the weights, not compressed
 """
@@ -13,6 +14,7 @@ model.safetensors         the weights, not compressed
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -30,13 +32,14 @@ from core.export.model_card import model_card
 from core.runs.catalog import read_config
 from core.runs.folder import TOKENIZER_FILE, RunFolder
 from core.runs.journal import read_events
+from core.runs.notes import notes_to_json, read_notes
 from core.runs.pointers import POINTERS, point
 from core.runs.state import STATE, TOKENIZER, WEIGHTS
 
 TITLE = "sheep file"
 KIND, FORMAT = "sheepop-model", 1
 ABOUT = "sheep.json"
-IN_RUN = ("run.toml", TOKENIZER_FILE, "dataset.json", "events.jsonl")
+IN_RUN = ("run.toml", TOKENIZER_FILE, "dataset.json", "events.jsonl", "notes.json")
 NEEDED = (ABOUT, "run.toml", TOKENIZER_FILE, STATE, WEIGHTS)
 LIMITS = ImportConfig(file_mib=256, archive_mib=1_048_576, archive_files=100)
 UNLIMITED = ImportConfig(
@@ -166,6 +169,7 @@ def _write(path: Path, material: Material) -> None:
         "README.md": model_card(material.facts, material.model.config, material.tokenizer, USE),
         "run.toml": run_to_toml(read_config(run)),
         "events.jsonl": "".join(_journal(material)),
+        "notes.json": notes_to_json(replace(read_notes(run), tags=(), note="")),
         STATE: state.model_copy(update={"sha256": kept}).to_json(),
     }
     with ZipFile(path, "w", ZIP_DEFLATED) as file:

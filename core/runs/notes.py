@@ -49,8 +49,13 @@ def write_notes(run: RunFolder, notes: RunNotes) -> RunNotes:
         DiskFullError, WorkspaceError: It could not be written; what was there stays.
     """
     notes = _checked(replace(notes, tags=_checked_tags(notes.tags)))
-    write_whole(run.notes, json.dumps(asdict(notes), indent=2) + "\n")
+    write_whole(run.notes, notes_to_json(notes))
     return notes
+
+
+def notes_to_json(notes: RunNotes) -> str:
+    """The text of the file that holds them."""
+    return json.dumps(asdict(notes), indent=2) + "\n"
 
 
 def change_tags(run: RunFolder, add: Iterable[str] = (), remove: Iterable[str] = ()) -> RunNotes:

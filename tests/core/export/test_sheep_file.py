@@ -17,6 +17,7 @@ from core.export import sheep_file
 from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
 from core.runs.interrupted import is_interrupted
+from core.runs.notes import RunNotes, read_notes, write_notes
 from core.tasks.models.export_model import export_model
 from core.tasks.models.take_model import take_model
 from core.tasks.training.resume_run import resume_run
@@ -66,6 +67,16 @@ def test_there_and_back_gives_equal_weights_and_replies(trained, exported, other
     said = [command(*asked, "--workspace", workspace.root) for workspace in (trained, other)]
     assert [code for code, _, _ in said] == [0, 0]
     assert said[0][1].splitlines()[:2] == said[1][1].splitlines()[:2]  # the model, and its reply
+
+
+def test_description_and_licence_travel_and_what_was_noted_for_oneself_does_not(trained, other, tmp_path):
+    write_notes(trained.run("first"), RunNotes(("poems",), "secret", "Writes poems.", "CC0-1.0"))
+    path = tmp_path / "described.sheep"
+    list(export_model(trained, "first", "best", "sheep", path, StopToken()))
+    taken(other, path)
+    assert read_notes(other.run("first")) == RunNotes((), "", "Writes poems.", "CC0-1.0")
+    assert Catalog(other).summary("first").state == "taken"
+    assert not any(b"secret" in content for content in contents(path).values())
 
 
 def test_the_journal_ends_at_the_step_and_offers_nothing_to_go_on(trained, other, tmp_path):

@@ -1,7 +1,10 @@
 """What names a renamed run follows; removed runs come back with all that belongs to them."""
 
 import shutil
+import subprocess
+import sys
 import threading
+from pathlib import Path
 
 import pytest
 from filelock import FileLock
@@ -10,6 +13,7 @@ from core.control import Returning, StopToken
 from core.conversations.message import Conversation, Message
 from core.conversations.store import ConversationStore
 from core.datasets.unused_datasets import DAY_SECONDS, unused_datasets
+from core.disk.files import DRAFT
 from core.errors.runs import RunBusyError, RunInUseError, UnknownRunError
 from core.events.base import Notice
 from core.events.run_changes import RunRenamed, RunsRemoved
@@ -32,6 +36,8 @@ from core.tasks.models.look_at_run import look_at_run
 from core.tasks.models.look_at_runs import find_interrupted_runs
 from core.tasks.training.resume_run import resume_run
 from core.tasks.training.train_model import train_model
+
+ROOT = Path(__file__).parents[4]
 
 
 def result(task):
@@ -199,3 +205,65 @@ def test_where_nothing_is_due_nothing_is_locked_or_written(trained, monkeypatch)
     monkeypatch.setattr(change_runs, "holding_names", None)
     monkeypatch.setattr(change_runs.moving, "holding_names", None)
     assert list(change_runs.tidy_runs(trained)) == []
+
+
+def test_a_kill_while_conversations_follow_is_made_good_the_next_time(trained, monkeypatch):
+    class KilledError(BaseException):
+        pass
+
+    def killed(*_):
+        raise KilledError
+
+    found = said(trained)
+    with monkeypatch.context() as patch, pytest.raises(KilledError):
+        patch.setattr(ConversationStore, "rename_run", killed)
+        list(rename_run(trained, "first", "new", StopToken()))
+    assert Catalog(trained).names() == ["new"]
+    list(change_runs.tidy_runs(trained))
+    with ConversationStore(trained.conversations) as store:
+        assert store.load(found).run == "new"
+    assert not trained.run("new").renamed.exists()
+
+
+RENAMING = """
+import itertools, sys
+from pathlib import Path
+from core.control import StopToken
+from core.runs.folder import Workspace
+from core.tasks.models.change_runs import remove_runs, rename_run, restore_run
+
+workspace, name = Workspace(Path(sys.argv[1])), "first"
+for number in itertools.count():
+    print(number, flush=True)
+    new = f"run-{number}"
+    list(rename_run(workspace, name, new, StopToken()))
+    list(remove_runs(workspace, [new], StopToken()))
+    list(restore_run(workspace, new, StopToken()))
+    name = new
+"""
+
+
+def whole_files(workspace, name):
+    """What a run's files hold, without the drafts that go when it is trained next."""
+    root = workspace.run(name).root
+    paths = (path for path in root.rglob("*") if path.is_file() and path.suffix != DRAFT)
+    return {path.relative_to(root): path.read_bytes() for path in paths}
+
+
+@pytest.mark.parametrize("after", [1, 2, 5, 9])
+def test_a_process_that_is_killed_leaves_one_whole_run(trained, after):
+    found, before = said(trained), whole_files(trained, "first")
+    process = subprocess.Popen(
+        [sys.executable, "-c", RENAMING, str(trained.root)], stdout=subprocess.PIPE, cwd=ROOT
+    )
+    for _ in range(after):
+        process.stdout.readline()
+    process.kill()
+    process.communicate()
+    for run in removed_runs(trained):
+        list(restore_run(trained, run.name, StopToken()))
+    list(change_runs.tidy_runs(trained))
+    [name] = Catalog(trained).names()
+    assert whole_files(trained, name) == before
+    with ConversationStore(trained.conversations) as store:
+        assert store.load(found).run == name
