@@ -21,6 +21,7 @@ from core.events.runs import RunEnded
 from core.export.foreign import ForeignModel, read_folder
 from core.export.sheep_file import read_about, unpack_run
 from core.runs.catalog import Catalog, is_run
+from core.runs.claims import holding_names
 from core.runs.folder import RunFolder, Workspace, as_run_name
 from core.runs.pointers import POINTERS, point
 from core.runs.state import STATE, TOKENIZER, WEIGHTS, CheckpointState
@@ -61,9 +62,10 @@ def take_model(workspace: Workspace, path: Path, name: str, stop: StopToken) -> 
         loaded = load_model(draft, str(step), stop)
         stop.raise_if_asked()
         size = sum(file.stat().st_size for file in draft.root.rglob("*") if file.is_file())
-        if is_run(run):
-            raise RunExistsError(run.name)
-        rename(draft.root, run.root)
+        with holding_names(workspace.runs):
+            if is_run(run):
+                raise RunExistsError(run.name)
+            rename(draft.root, run.root)
     except OSError as cause:
         raise system_error(OSError(cause.errno, cause.strerror, str(run.root))) from cause
     finally:

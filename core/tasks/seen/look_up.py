@@ -1,6 +1,7 @@
 """The request to know which passages of a reply stand word for word in the text that its model was trained on."""
 
 import time
+from contextlib import suppress
 
 from core.batches.dataset import Dataset, read_dataset
 from core.config.run import RunConfig
@@ -12,7 +13,7 @@ from core.errors.base import UserFacingError
 from core.errors.runs import NoCheckpointError
 from core.events.base import Task
 from core.events.seen import SeenFound, SeenLocated, SeenPassage, SeenPlace
-from core.runs.catalog import Catalog
+from core.runs.catalog import Catalog, read_config
 from core.runs.folder import RunFolder, Workspace
 from core.runs.pointers import pointed_step
 from core.runs.state import read_state
@@ -65,13 +66,20 @@ def look_up(workspace: Workspace, name: str, text: str, stop: StopToken) -> Task
         characters=len(text),
         least_words=least_words(text) if len(text.encode("utf-8", "replace")) >= LEAST_BYTES else 0,
         is_complete=found.is_complete,
-        base_model=config.base_model,
+        base_model=_base_model(run, config),
         seconds=time.perf_counter() - started,
     )
     yield answer
     if passages and not stop.asked:
         yield SeenLocated(_located(workspace, index, found, passages, config, stop))
     return answer
+
+
+def _base_model(run: RunFolder, trained_with: RunConfig) -> str:
+    """As it is called now: run.toml follows where the base is renamed, its checkpoints stay as they were written."""
+    with suppress(UserFacingError):
+        return read_config(run).base_model
+    return trained_with.base_model
 
 
 def _trained_with(workspace: Workspace, run: RunFolder, stop: StopToken) -> Task[tuple[RunConfig, Dataset]]:

@@ -10,6 +10,7 @@ from filelock import FileLock
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from core.config.run import RunConfig
 from core.config.toml import read_run, run_to_toml, with_settings
 from core.errors.runs import (
     BadRunNameError,
@@ -23,7 +24,7 @@ from core.errors.system import DiskFullError
 from core.runs import claims, moving
 from core.runs.catalog import Catalog
 from core.runs.claims import using
-from core.runs.folder import RunFolder, as_run_name
+from core.runs.folder import RunFolder, Workspace, as_run_name
 from core.runs.moving import (
     DAY_SECONDS,
     follow_rename,
@@ -111,6 +112,40 @@ def test_a_name_that_is_taken_meanwhile_is_said_and_another_one_does(trained, ot
 def test_letters_can_change_their_case(trained):
     rename_run(trained, "first", "First")
     assert names(trained) == ["First"]
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["rename", "remove", "restore", "forget"]), *[st.sampled_from("abcA")] * 2),
+        max_size=12,
+    )
+)
+def test_whatever_is_done_in_whichever_order_each_run_is_in_one_place(tmp_path_factory, changes):
+    workspace = Workspace(tmp_path_factory.mktemp("runs"))
+    workspace.prepare()
+    there, aside = {name: name for name in "abc"}, []  # what each folder holds, by its name
+    for name in there:
+        (workspace.runs / name).mkdir()
+        (workspace.runs / name / "run.toml").write_text(run_to_toml(RunConfig()))
+        (workspace.runs / name / "mark").write_text(name)
+    for moment, (change, name, new) in enumerate(changes):
+        free = new.casefold() not in {one.casefold() for one in there if change == "restore" or one != name}
+        last = next((place for place, (one, _) in reversed([*enumerate(aside)]) if one == name), None)
+        if change == "rename" and name in there and free:
+            there[new] = there.pop(name)
+            rename_run(workspace, name, new)
+        elif change == "remove" and name in there:
+            aside.append((name, there.pop(name)))
+            remove_runs(workspace, [name], now=float(moment))
+        elif change == "restore" and last is not None and free:
+            there[new] = aside.pop(last)[1]
+            restore_run(workspace, name, new)
+        elif change == "forget" and last is not None:
+            aside = [one for one in aside if one[0] != name]
+            forget_removed(workspace, [name])
+    assert {path.parent.name: path.read_text() for path in workspace.runs.glob("*/mark")} == there
+    assert [(run.name, (run.folder / "mark").read_text()) for run in removed_runs(workspace)] == aside[::-1]
 
 
 # A day later

@@ -25,6 +25,7 @@ from core.events.seen import SeenFound, SeenLocated, SeenProgress
 from core.runs.folder import Workspace
 from core.seen import index as index_files
 from core.seen.index import BUILDING, FOLDER, IndexRoomError
+from core.tasks.models.change_runs import rename_run
 from core.tasks.seen import build_index as seen_index
 from core.tasks.seen.look_up import NoTrainingTextError, look_up
 from core.tasks.seen.places import CHANGED, GONE, UNKNOWN
@@ -248,6 +249,8 @@ def test_a_fine_tuned_run_names_its_base_model(trained, tiny):
     config = with_settings(tiny(), {"training.max_steps": 2, "base_model": "first@6"})
     list(train_model(trained, "tuned", config, StopToken()))
     assert looked_up(trained, name="tuned")[0].base_model == "first@6"
+    list(rename_run(trained, "first", "new", StopToken()))
+    assert looked_up(trained, name="tuned")[0].base_model == "new@6"
 
 
 @pytest.mark.slow
