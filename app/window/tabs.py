@@ -6,6 +6,8 @@ from app.tabs.corpus.controller import CorpusController
 from app.tabs.corpus.tab import CorpusTab
 from app.tabs.inspect.tab import InspectTab
 from app.tabs.inspect.view_connections import make_controller
+from app.tabs.models.controller import ModelsController
+from app.tabs.models.tab import ModelsTab
 from app.tabs.train.controller import TrainController
 from app.tabs.train.tab import TrainTab
 
@@ -14,4 +16,5 @@ TABS = (  # what makes the page, and its controller
     (TrainTab, TrainController),
     (ChatTab, ChatController),
     (InspectTab, make_controller),
+    (ModelsTab, ModelsController),
 )

@@ -59,6 +59,7 @@ from tests.app.tabs.inspect.inspect_screens import (
     inspect_training,
     inspect_what_if,
 )
+from tests.app.tabs.models.model_screens import models, models_empty, models_exporting
 from tests.app.tabs.train.conftest import evaluated, prepared, step
 from tests.app.tabs.train.tokenizer.test_tokenizer_window import make_card, split_at_once
 
@@ -328,6 +329,8 @@ TABS = (
     inspect_what_if,
     inspect_patching,
     inspect_empty,
+    models_empty,
+    models,
 )
 VARIANTS = (
     train_resuming,
@@ -364,6 +367,7 @@ DIALOGS = (
     shortcuts_dialog,
     server_idle,
     server_running,
+    models_exporting,
 )
 
 

@@ -379,6 +379,8 @@ class TrainController(TabController):
         ways.training_requested.connect(self.come_to_front)
         ways.settings_changed.connect(self._tab.form.show_personal)
         ways.run_requested.connect(self._train_for_other)
+        ways.form_requested.connect(self.come_to_front)
+        ways.form_requested.connect(self._show_resumed)
         ways.corpus_changed.connect(self.refresh_totals)
         ways.cleaning_changed.connect(self._tab.show_cleaning)
 

@@ -1,4 +1,4 @@
-"""A fifth tab is a folder of its own and a line in the table of tabs: the window treats it like the others."""
+"""A further tab is a folder of its own and a line in the table of tabs: the window treats it like the others."""
 
 from pathlib import Path
 
@@ -92,15 +92,15 @@ def in_front(window):
 
 def test_it_stands_in_the_row_of_tabs(window):
     assert window.tabs.tabText(PLACE) == "Notes"
-    assert window.tabs.tabToolTip(PLACE) == "Notes (Ctrl+5)"
+    assert window.tabs.tabToolTip(PLACE) == "Notes (Ctrl+6)"
     assert not window.tabs.tabIcon(PLACE).isNull()
     assert window.notes_tab.accessibleName() == "Notes"
 
 
 def test_it_stands_in_the_view_menu_and_has_a_key(qtbot, window):
     entry = action(window, "Notes")
-    assert (entry.text(), entry.shortcut().toString()) == ("&Notes", "Ctrl+5")
-    qtbot.keySequence(window, QKeySequence("Ctrl+5"))
+    assert (entry.text(), entry.shortcut().toString()) == ("&Notes", "Ctrl+6")
+    qtbot.keySequence(window, QKeySequence("Ctrl+6"))
     assert window.tabs.currentIndex() == PLACE
     assert window.focusWidget() is window.notes_tab.first_focus()
 

@@ -8,7 +8,7 @@ from PIL import Image
 from app.window.walk import Walk
 from core.errors.base import UserFacingError
 
-TABS = ["chatTab", "corpusTab", "inspectTab", "trainTab"]
+TABS = ["chatTab", "corpusTab", "inspectTab", "modelsTab", "trainTab"]
 
 WITHOUT_DISPLAY = """
 import os, sys

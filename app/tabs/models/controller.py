@@ -1,0 +1,279 @@
+"""The library of runs: read, renamed, removed with a way back, exported and taken in, as the tab asks."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+
+from PySide6.QtCore import QObject, QUrl, Slot
+from PySide6.QtGui import QDesktopServices, QUndoCommand, QUndoStack
+
+from app.context import Context
+from app.errors import present, sentences
+from app.jobs.job import Job, OpenStream
+from app.jobs.newest_job import NewestJob
+from app.tab import TabController
+from app.tabs.models.export_dialog import ExportDialog
+from app.tabs.models.tab import ModelsTab
+from app.widgets.keys import native_keys
+from core.config.run import RunConfig
+from core.errors.exporting import TargetExistsError
+from core.events.base import Notice
+from core.events.exporting import ExportProgress, ModelExported, ModelTaken
+from core.events.run_changes import RunsRemoved
+from core.runs.notes import RunNotes
+from core.tasks.models.change_runs import (
+    describe_run,
+    remove_checkpoints,
+    remove_runs,
+    rename_run,
+    restore_run,
+)
+from core.tasks.models.export_model import export_model
+from core.tasks.models.look_at_export import ExportOffer, look_at_export
+from core.tasks.models.look_at_run import RunPage, look_at_run
+from core.tasks.models.look_at_runs import RunsListed, list_runs, read_settings
+from core.tasks.models.take_model import take_model
+from core.wording import counted, file_size, listed
+
+QUEUE, READING = "models", "models table"
+OPEN_HERE = "open in this window"
+
+
+class ModelsController(TabController):
+    """Does what the tab asks, one thing after the other; the table is read again after each."""
+
+    def __init__(self, tab: ModelsTab, context: Context, parent: QObject | None = None) -> None:
+        super().__init__(tab, context, parent)
+        self._tab, self._workspace, self._queues = tab, context.workspace, context.queues
+        self.undo_stack = self._undo_stack = QUndoStack(self)
+        self._select: Sequence[str] = ()
+        self._listing = NewestJob(context.queues, READING, self)
+        self._listing.ended.connect(self._show_runs)
+        self._listing.failed.connect(self._fail)
+        self._looking = NewestJob(context.queues, READING, self)
+        self._looking.ended.connect(self._show_page)
+        self._looking.failed.connect(self._fail)
+        self._connect()
+
+    def begin(self) -> None:
+        """Read the runs."""
+        self.refresh()
+
+    def activate(self) -> None:
+        """Other programs may have changed them."""
+        self.refresh()
+
+    def stop(self) -> None:
+        """End an export, or what comes in."""
+        self._queues.stop(QUEUE)
+
+    def remember(self) -> dict[str, str]:
+        return super().remember() | {"hiddenColumns": ",".join(self._tab.view.hidden_columns())}
+
+    def restore(self, kept: Mapping[str, str]) -> None:
+        super().restore(kept)
+        if "hiddenColumns" in kept:
+            self._tab.view.hide_columns(kept["hiddenColumns"].split(","))
+
+    @Slot()
+    def refresh(self) -> None:
+        """Read the runs anew."""
+        self._listing.start(partial(list_runs, self._workspace))
+
+    @Slot(object)
+    def take(self, path: Path) -> None:
+        """Make a run of another person's model."""
+        self.come_to_front()
+        job = self._start(partial(take_model, self._workspace, path, ""), doing="Importing a model")
+        job.arrived.connect(self._show_taken)
+
+    @Slot(str)
+    def offer_export(self, name: str) -> None:
+        """Show in which formats a run can be written."""
+        job = self._queues.start(READING, partial(look_at_export, self._workspace, name))
+        job.ended.connect(partial(self._ask_for_export, name))
+        job.failed.connect(self._fail)
+
+    @Slot(str, str)
+    def rename(self, name: str, new: str) -> None:
+        """Give a run another name."""
+        if new and new != name:
+            self._select = (new,)
+            job = self._start(partial(rename_run, self._workspace, name, new, held=self._held()))
+            job.ended.connect(lambda _: self.reported.emit(f"Renamed {name!r} to {new!r}."))
+
+    @Slot(list)
+    def remove(self, names: list[str]) -> None:
+        """Move runs aside, with a way back."""
+        job = self._start(partial(remove_runs, self._workspace, tuple(names), held=self._held()))
+        job.ended.connect(self._note_removed)
+
+    @Slot(str, object)
+    def keep_notes(self, name: str, notes: RunNotes) -> None:
+        """Keep what the user writes about a run."""
+        job = self._start(partial(describe_run, self._workspace, name, notes))
+        job.ended.connect(lambda _: self.reported.emit(f"Kept the notes of {name!r}."))
+
+    @Slot(str, int)
+    def remove_checkpoint(self, name: str, step: int) -> None:
+        """Delete a checkpoint for good."""
+        self._start(partial(remove_checkpoints, self._workspace, name, (step,), held=self._held()))
+
+    def _start(self, open_stream: OpenStream, doing: str = "") -> Job:
+        job = self._queues.start(QUEUE, open_stream, doing=doing)
+        job.arrived.connect(self._show_notices)
+        job.failed.connect(self._fail)
+        job.ended.connect(self._changed)
+        return job
+
+    def _held(self) -> dict[str, str]:
+        """What the window works with, by the name of a run."""
+        model = self.context.slot.model
+        return {} if model is None else {model.name: OPEN_HERE}
+
+    @Slot()
+    def _changed(self) -> None:
+        self.refresh()
+        self.context.ways.checkpoint_saved.emit("")
+
+    @Slot(object)
+    def _show_runs(self, found: RunsListed | None) -> None:
+        if found is not None:  # else the window closes
+            select, self._select = self._select, ()
+            self._tab.show_runs(found.runs, select)
+            if self._tab.page.run_name:
+                self._look(self._tab.page.run_name)
+
+    @Slot(object)
+    def _show_page(self, page: RunPage | None) -> None:
+        if page is not None:
+            self._tab.page.show_page(page)
+
+    @Slot(str)
+    def _look(self, name: str) -> None:
+        self._looking.start(partial(look_at_run, self._workspace, name))
+
+    @Slot(list)
+    def _show_notices(self, events: Sequence[object]) -> None:
+        for event in events:
+            if isinstance(event, Notice):
+                self._tab.banner.show_notice(event.text)
+
+    @Slot(list)
+    def _show_taken(self, events: Sequence[object]) -> None:
+        for event in events:
+            if isinstance(event, ModelTaken):
+                self._select = (event.name,)
+                self.reported.emit(f"Imported as {event.name!r}: {file_size(event.bytes)}.")
+
+    @Slot(object)
+    def _note_removed(self, removed: RunsRemoved | None) -> None:
+        if removed is not None:
+            self._undo_stack.push(_Removal(self, removed.names))
+            what = listed([repr(name) for name in removed.names])
+            self.reported.emit(
+                native_keys(
+                    f"Removed {what}. Undo with Ctrl+Z; a day later {file_size(removed.bytes)} are free."
+                )
+            )
+
+    def restore_runs(self, names: Sequence[str]) -> None:
+        """Bring removed runs back."""
+        self._select = tuple(names)
+        for name in names:
+            self._start(partial(restore_run, self._workspace, name))
+        self.reported.emit(f"Restored {counted(len(names), 'run')}.")
+
+    def _ask_for_export(self, name: str, offers: tuple[ExportOffer, ...] | None) -> None:
+        if offers is not None:
+            dialog = self._tab.ask_for_export(name, offers)
+            dialog.export_requested.connect(partial(self._export, name, dialog))
+            dialog.stop_requested.connect(self.stop)
+
+    def _export(
+        self, name: str, dialog: ExportDialog, format: str, kind: str, path: Path, replace: bool
+    ) -> None:
+        export = partial(
+            export_model, self._workspace, name, "best", format, path, replace=replace, number_type=kind
+        )
+        job = self._queues.start(QUEUE, export, doing="Exporting")
+        job.arrived.connect(partial(_follow, dialog))
+        job.ended.connect(partial(_end, dialog))
+        job.failed.connect(partial(_fail_in, dialog))
+
+    @Slot(str)
+    def _chat(self, name: str) -> None:
+        self.context.ways.chat_requested.emit(name, "")
+
+    @Slot(str)
+    def _train_again(self, name: str) -> None:
+        job = self._queues.start(READING, partial(read_settings, self._workspace, name))
+        job.ended.connect(self._show_settings)
+        job.failed.connect(self._fail)
+
+    @Slot(object)
+    def _show_settings(self, config: RunConfig | None) -> None:
+        if config is not None:
+            self.context.ways.form_requested.emit(config)
+
+    @Slot(str)
+    def _open_folder(self, name: str) -> None:
+        QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._workspace.run(name).root)))
+
+    @Slot(object)
+    def _fail(self, error: Exception) -> None:
+        present(error, self._tab.banner)
+
+    def _connect(self) -> None:
+        tab, ways, page = self._tab, self.context.ways, self._tab.page
+        tab.take_requested.connect(self.take)
+        tab.training_requested.connect(ways.training_requested)
+        tab.rename_requested.connect(self.rename)
+        tab.removal_requested.connect(self.remove)
+        tab.page_requested.connect(self._look)
+        page.notes_changed.connect(self.keep_notes)
+        page.checkpoint_removal_requested.connect(self.remove_checkpoint)
+        page.chat_requested.connect(self._chat)
+        page.inspect_requested.connect(ways.inspect_requested)
+        page.export_requested.connect(self.offer_export)
+        page.settings_requested.connect(self._train_again)
+        page.folder_requested.connect(self._open_folder)
+        ways.run_begun.connect(self.refresh)
+        ways.run_ended.connect(self.refresh)
+
+
+class _Removal(QUndoCommand):
+    """Runs that were moved aside. It is pushed when they are, so that the first `redo` has nothing to do."""
+
+    def __init__(self, controller: ModelsController, names: Sequence[str]) -> None:
+        super().__init__(f"remove {counted(len(names), 'run')}")
+        self._controller, self._names, self._is_done = controller, tuple(names), True
+
+    def redo(self) -> None:
+        if not self._is_done:
+            self.setObsolete(True)
+            self._controller.remove(list(self._names))
+
+    def undo(self) -> None:
+        self._is_done = False
+        self._controller.restore_runs(self._names)
+
+
+def _follow(dialog: ExportDialog, events: Sequence[object]) -> None:
+    for event in events:
+        if isinstance(event, ExportProgress):
+            dialog.show_progress(event)
+        elif isinstance(event, ModelExported):
+            dialog.show_ended(event)
+
+
+def _end(dialog: ExportDialog, path: Path | None) -> None:
+    if path is None:
+        dialog.show_ended(None)
+
+
+def _fail_in(dialog: ExportDialog, error: Exception) -> None:
+    if isinstance(error, TargetExistsError):
+        dialog.ask_to_replace(error.message)
+    else:
+        dialog.show_problem(" ".join(sentences(error)))

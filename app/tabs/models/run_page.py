@@ -1,0 +1,305 @@
+"""All there is to know of the selected run, and what the user writes about it."""
+
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtWidgets import QFrame, QLineEdit, QPlainTextEdit, QStackedWidget, QWidget
+
+from app.widgets.controls.small import named_button, scrolled
+from app.widgets.fact import Fact
+from app.widgets.flow_layout import FlowLayout
+from app.widgets.label import Label
+from app.widgets.layout import STRETCH, boxed, column, row
+from app.widgets.rows import ROW_ROLE, Column, Rows, RowsView
+from app.widgets.theme import LARGE, MEDIUM, SMALL, set_role
+from core.config.tag import SEPARATOR
+from core.runs.catalog import RunSummary
+from core.runs.notes import RunNotes
+from core.runs.saved import SavedWeights
+from core.runs.standing import STATE_TITLES
+from core.tasks.models.look_at_run import RunPage
+from core.wording import counted, file_size, number, printable
+
+NOTHING = "Select a run to see its settings, its checkpoints and your notes."
+NOTE_LINES_PX = 62
+
+
+class SavedTable(Rows[SavedWeights]):
+    """The weights of a run, by step."""
+
+    columns = (
+        Column("Step", lambda saved: number(saved.step), "The step of the training", True),
+        Column(
+            "Kept as",
+            lambda saved: ", ".join(saved.names) or saved.kind,
+            "Best, last, or the name it is kept under",
+        ),
+        Column(
+            "Loss",
+            lambda saved: "" if saved.val_loss is None else f"{saved.val_loss:.4f}",
+            "Nats per token",
+            True,
+        ),
+        Column("Size", lambda saved: file_size(saved.bytes), "What it takes on the disk", True),
+    )
+
+
+class RunPageView(QFrame):
+    """Shows one run.
+
+    Signals:
+        notes_changed: A run's name, and its `RunNotes` as the user wants them.
+        checkpoint_removal_requested: A run's name, and a step.
+        chat_requested, inspect_requested, export_requested, settings_requested, folder_requested: A run's name.
+    """
+
+    notes_changed = Signal(str, object)
+    checkpoint_removal_requested = Signal(str, int)
+    chat_requested = Signal(str)
+    inspect_requested = Signal(str)
+    export_requested = Signal(str)
+    settings_requested = Signal(str)
+    folder_requested = Signal(str)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        set_role(self, "card")
+        self._name = ""
+        self._make_actions()
+        self._make_facts()
+        self._make_notes()
+        self._make_checkpoints()
+        self._lay_out()
+        self.show_nothing()
+
+    @property
+    def run_name(self) -> str:
+        """The run that is shown; "" for none."""
+        return self._name
+
+    def show_nothing(self, text: str = NOTHING) -> None:
+        """No run is selected, or several are."""
+        self._name = ""
+        self.nothing.setText(text)
+        self._pages.setCurrentIndex(0)
+
+    def show_run(self, run: RunSummary) -> None:
+        """Show what the table knows already."""
+        if run.name != self._name:
+            self._name = run.name
+            self.saved.reset(())
+            self.settings_label.setText("")
+            self._show_notes(RunNotes(run.tags, run.note))
+        self.title.setText(printable(run.name))
+        can_open = not run.problem and run.last_step is not None
+        for button in (self.chat_button, self.inspect_button, self.export_button):
+            button.setEnabled(can_open)
+        self.settings_button.setEnabled(not run.problem)
+        steps = f"{number(run.step)} of {number(run.max_steps)}" if run.step else ""
+        loss = "" if run.val_loss is None else f"{run.val_loss:.4f} nats/token"
+        bits = "" if run.bits_per_byte is None else f"{run.bits_per_byte:.3f}"
+        values = {
+            "State": STATE_TITLES[run.state],
+            "Parameters": number(run.parameters) if run.parameters else "",
+            "Steps": steps,
+            "Best loss": loss,
+            "Bits/byte": bits,
+            "Tokens read": number(run.tokens) if run.tokens else "",
+            "Data set": run.dataset,
+            "On the disk": file_size(run.bytes),
+        }
+        for name, fact in self.facts.items():
+            fact.show_text(values[name])
+        self.problem.setText(f"It cannot be opened: {run.problem}." if run.problem else "")
+        self.problem.setVisible(bool(run.problem))
+        self._pages.setCurrentIndex(1)
+
+    @Slot(object)
+    def show_page(self, page: RunPage) -> None:
+        """Show all of a run, unless another one was selected meanwhile."""
+        if page.record.folder.name != self._name:
+            return
+        rows = [row for rows in page.settings.values() for row in rows if row.preset_value]
+        lines = [f"{row.title}: {row.value} (preset: {row.preset_value})" for row in rows]
+        self.settings_label.setText("\n".join(lines) or "All as in its preset.")
+        if self._written() == self._notes:  # else the user is writing
+            self._show_notes(page.notes)
+        self.saved.reset(page.saved)
+        self._show_removable()
+
+    def _show_notes(self, notes: RunNotes) -> None:
+        self._notes = notes
+        self.tags_edit.setText(f"{SEPARATOR} ".join(notes.tags))
+        self.note_edit.setPlainText(notes.note)
+        self.description_edit.setPlainText(notes.description)
+        self.licence_edit.setText(notes.licence)
+        self.keep_button.setEnabled(False)
+
+    def _make_actions(self) -> None:
+        self.chat_button = named_button(
+            "&Chat", "modelChatButton", "chat", "Talk with this model", role="primary", colour="on_accent"
+        )
+        self.export_button = named_button(
+            "E&xport…", "exportButton", "file", "Write this model for another program"
+        )
+        self.inspect_button = named_button(
+            "&Inspect", "modelInspectButton", "inspect", "Look into this model"
+        )
+        self.settings_button = named_button(
+            "Train &again…", "settingsAgainButton", "train", "Put the settings of this run into the Train tab"
+        )
+        self.folder_button = named_button(
+            "Ope&n folder", "openFolderButton", "folder", "Show the files of this run"
+        )
+        for button, signal in (
+            (self.chat_button, self.chat_requested),
+            (self.export_button, self.export_requested),
+            (self.inspect_button, self.inspect_requested),
+            (self.settings_button, self.settings_requested),
+            (self.folder_button, self.folder_requested),
+        ):
+            button.clicked.connect(lambda _=False, signal=signal: signal.emit(self._name))
+
+    def _make_facts(self) -> None:
+        names = (
+            "State",
+            "Parameters",
+            "Steps",
+            "Best loss",
+            "Bits/byte",
+            "Tokens read",
+            "Data set",
+            "On the disk",
+        )
+        self.facts = {name: Fact(name, f"fact{name.title().replace(' ', '')}") for name in names}
+
+    def _make_notes(self) -> None:
+        self.tags_edit = QLineEdit(objectName="runTagsEdit", accessibleName="Tags")
+        self.tags_edit.setPlaceholderText("draft, novel")
+        self.note_edit = _text("runNoteEdit", "Note", "What you want to remember of this run")
+        self.description_edit = _text(
+            "runDescriptionEdit", "Description", "For those who are given the model: its card says so"
+        )
+        self.licence_edit = QLineEdit(objectName="runLicenceEdit", accessibleName="Licence")
+        self.licence_edit.setPlaceholderText("Apache-2.0")
+        self.keep_button = named_button(
+            "&Keep notes", "keepNotesButton", "check", "Keep tags, note, description and licence"
+        )
+        self.keep_button.clicked.connect(self._keep)
+        for line in (self.tags_edit, self.licence_edit):
+            line.textEdited.connect(self._allow_keeping)
+            line.returnPressed.connect(self._keep)
+        for text in (self.note_edit, self.description_edit):
+            text.textChanged.connect(self._allow_keeping)
+
+    def _make_checkpoints(self) -> None:
+        self.saved = SavedTable(self)
+        self.saved_view = RowsView(self.saved, "savedTable", "Checkpoints")
+        self.saved_view.set_widths([70, 120, 80, 90], widest=1)
+        self.saved_view.setMinimumHeight(120)
+        self.saved_view.selectionModel().selectionChanged.connect(self._show_removable)
+        self.saved.modelReset.connect(self._show_removable)
+        self.delete_button = named_button(
+            "&Delete checkpoint", "deleteCheckpointButton", "trash", "Delete the selected checkpoint for good"
+        )
+        self.delete_button.clicked.connect(self._ask_to_delete)
+
+    def _lay_out(self) -> None:
+        self.title = Label(objectName="runTitle", role="subtitle")
+        self.problem = Label(objectName="runProblem", wordWrap=True, visible=False, role="error")
+        self.settings_label = Label(objectName="changedSettings", wordWrap=True)
+        self.settings_label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        actions = FlowLayout(spacing=SMALL)
+        for button in (
+            self.chat_button,
+            self.export_button,
+            self.inspect_button,
+            self.settings_button,
+            self.folder_button,
+        ):
+            actions.addWidget(button)
+        facts = FlowLayout(spacing=LARGE)
+        for fact in self.facts.values():
+            facts.addWidget(fact)
+        notes = column(
+            *_labelled("Ta&gs", self.tags_edit),
+            *_labelled("N&ote", self.note_edit),
+            *_labelled("Descri&ption for the model card", self.description_edit),
+            *_labelled("&Licence", self.licence_edit),
+            row(STRETCH, self.keep_button),
+        )
+        page = boxed(
+            column(
+                self.title,
+                boxed(actions),
+                self.problem,
+                boxed(facts),
+                Label("Checkpoints", role="subtitle"),
+                self.saved_view,
+                row(STRETCH, self.delete_button),
+                Label("Settings that differ from the preset", role="subtitle"),
+                self.settings_label,
+                Label("Notes", role="subtitle"),
+                notes,
+                STRETCH,
+                spacing=MEDIUM,
+                margins=(0, 0, SMALL, 0),
+            )
+        )
+        self.nothing = Label(wordWrap=True, alignment=Qt.AlignmentFlag.AlignCenter, role="muted")
+        self._pages = QStackedWidget()
+        self._pages.addWidget(self.nothing)
+        self._pages.addWidget(scrolled(page))
+        column(self._pages, of=self, margins=LARGE)
+
+    def _written(self) -> RunNotes:
+        tags = tuple(part for part in map(str.strip, self.tags_edit.text().split(SEPARATOR)) if part)
+        return RunNotes(
+            tags,
+            self.note_edit.toPlainText().strip(),
+            self.description_edit.toPlainText().strip(),
+            self.licence_edit.text().strip(),
+        )
+
+    @Slot()
+    def _allow_keeping(self) -> None:
+        self.keep_button.setEnabled(bool(self._name) and self._written() != self._notes)
+
+    @Slot()
+    def _keep(self) -> None:
+        if self._name and self._written() != self._notes:
+            self._notes = self._written()
+            self.keep_button.setEnabled(False)
+            self.notes_changed.emit(self._name, self._notes)
+
+    @Slot()
+    def _show_removable(self) -> None:
+        chosen = self._chosen()
+        self.delete_button.setEnabled(chosen is not None and chosen.kind != "kept")
+        frees = f" It frees {file_size(chosen.frees)}." if chosen is not None else ""
+        self.delete_button.setToolTip(f"Delete the selected checkpoint for good.{frees}")
+
+    @Slot()
+    def _ask_to_delete(self) -> None:
+        chosen = self._chosen()
+        if chosen is not None:
+            self.checkpoint_removal_requested.emit(self._name, chosen.step)
+
+    def _chosen(self) -> SavedWeights | None:
+        rows = self.saved_view.selectionModel().selectedRows()
+        found: SavedWeights | None = rows[0].data(ROW_ROLE) if rows else None
+        return found
+
+
+def several(runs: list[RunSummary]) -> str:
+    """What stands in the place of a page where several runs are selected."""
+    size = file_size(sum(run.bytes for run in runs))
+    return f"{counted(len(runs), 'run')}, {size} on the disk. Select one of them to see more."
+
+
+def _text(name: str, title: str, tip: str) -> QPlainTextEdit:
+    edit = QPlainTextEdit(objectName=name, accessibleName=title, toolTip=tip, tabChangesFocus=True)
+    edit.setFixedHeight(NOTE_LINES_PX)
+    return edit
+
+
+def _labelled(text: str, field: QWidget) -> tuple[QWidget, QWidget]:
+    return Label(text, buddy=field, role="muted"), field

@@ -1,0 +1,213 @@
+"""The runs as the rows of a table that is sorted and searched."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from PySide6.QtCore import QItemSelection, QItemSelectionModel, QObject, Qt, Signal, Slot
+from PySide6.QtGui import QAction, QColor
+from PySide6.QtWidgets import QMenu, QTableView
+
+from app.widgets.label import without_mnemonic
+from app.widgets.rows import Column, Rows, RowsView
+from app.widgets.theme import colours
+from core.config.presets import PRESETS
+from core.runs.catalog import RunSummary
+from core.runs.standing import STATE_TITLES
+from core.wording import file_size, natural_key, number, printable
+
+NAME = 0
+HIDDEN_AT_FIRST = ("Tokens", "Data set", "Steps", "Preset")
+WIDTHS_PX = {
+    "Name": 130,
+    "State": 90,
+    "Parameters": 94,
+    "Loss": 70,
+    "Bits/byte": 78,
+    "Changed": 126,
+    "Size": 74,
+    "Tags": 60,
+}
+WIDTH_PX = 110
+
+
+def _preset(run: RunSummary) -> str:
+    return PRESETS[run.preset].title if run.preset in PRESETS else run.preset
+
+
+def _when(run: RunSummary) -> str:
+    return f"{datetime.fromtimestamp(run.changed):%Y-%m-%d %H:%M}" if run.changed else ""
+
+
+def _figure(value: float | None, digits: int) -> str:
+    return "" if value is None else f"{value:.{digits}f}"
+
+
+class RunTable(Rows[RunSummary]):
+    """One run a row."""
+
+    columns = (
+        Column("Name", lambda run: printable(run.name), "The run's name"),
+        Column("State", lambda run: STATE_TITLES[run.state], "What became of the training"),
+        Column(
+            "Parameters",
+            lambda run: number(run.parameters) if run.parameters else "",
+            "Weights of the model",
+            True,
+        ),
+        Column(
+            "Loss", lambda run: _figure(run.val_loss, 4), "The best validation loss, in nats per token", True
+        ),
+        Column(
+            "Bits/byte",
+            lambda run: _figure(run.bits_per_byte, 3),
+            "Bits per byte of the validation text, where the loss was best; comparable between tokenizers",
+            True,
+        ),
+        Column("Changed", _when, "When the run was last written to"),
+        Column("Size", lambda run: file_size(run.bytes), "What all files of the run take on the disk", True),
+        Column("Tags", lambda run: ", ".join(run.tags), "Labels of your own"),
+        Column("Preset", _preset, "The preset that the settings started from"),
+        Column("Tokens", lambda run: number(run.tokens) if run.tokens else "", "Tokens learned from", True),
+        Column("Steps", lambda run: number(run.step) if run.step else "", "Steps taken", True),
+        Column("Data set", lambda run: run.dataset, "The name of the data set's folder"),
+    )
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._all: list[RunSummary] = []
+        self._words: list[str] = []
+        self._key, self._descending = "Changed", True
+
+    @property
+    def count(self) -> int:
+        """All runs, those too that the search hides."""
+        return len(self._all)
+
+    def show_runs(self, runs: Sequence[RunSummary]) -> None:
+        """Show these, in the order that was chosen."""
+        self._all = list(runs)
+        self._arrange()
+
+    @Slot(str)
+    def search(self, text: str) -> None:
+        """Show the runs of which name, tags, note, state and preset have all these words, in any case."""
+        self._words = text.casefold().split()
+        self._arrange()
+
+    def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
+        self._key, self._descending = self.columns[column].title, order == Qt.SortOrder.DescendingOrder
+        self._arrange()
+
+    def _arrange(self) -> None:
+        found = [run for run in self._all if all(word in _said(run) for word in self._words)]
+        self.reset(sorted(found, key=lambda run: _sort_key(run, self._key), reverse=self._descending))
+
+    def cell(self, row: RunSummary, column: int, role: int) -> Any:
+        match role:
+            case Qt.ItemDataRole.ForegroundRole if row.problem:
+                return QColor(colours().danger)
+            case Qt.ItemDataRole.ToolTipRole if row.problem:
+                return f"{row.name}: {row.problem}."
+        return super().cell(row, column, role)
+
+
+def _said(run: RunSummary) -> str:
+    return " ".join((run.name, *run.tags, run.note, STATE_TITLES[run.state], _preset(run))).casefold()
+
+
+def _sort_key(run: RunSummary, title: str) -> Any:
+    keys: dict[str, Any] = {
+        "Name": natural_key(run.name),
+        "State": STATE_TITLES[run.state],
+        "Parameters": run.parameters,
+        "Loss": float("inf") if run.val_loss is None else run.val_loss,
+        "Bits/byte": float("inf") if run.bits_per_byte is None else run.bits_per_byte,
+        "Changed": run.changed,
+        "Size": run.bytes,
+        "Tags": run.tags,
+        "Preset": _preset(run),
+        "Tokens": run.tokens,
+        "Steps": run.step,
+        "Data set": run.dataset,
+    }
+    return keys[title]
+
+
+class RunView(RowsView):
+    """The table itself: several runs can be selected, and the head's menu chooses the columns.
+
+    Signals:
+        selection_changed: Other runs are selected, or none.
+    """
+
+    selection_changed = Signal()
+
+    def __init__(self, table: RunTable) -> None:
+        super().__init__(table, "runTable", "Runs")
+        self._table = table
+        self._names: list[str] = []  # of what is selected while rows change places
+        self.setSelectionMode(QTableView.SelectionMode.ExtendedSelection)
+        titles = [column.title for column in RunTable.columns]
+        for place, title in enumerate(titles):
+            self.setColumnWidth(place, WIDTHS_PX.get(title, WIDTH_PX))
+        self.hide_columns(HIDDEN_AT_FIRST)
+        head = self.horizontalHeader()
+        head.setStretchLastSection(True)
+        head.setSortIndicator(titles.index("Changed"), Qt.SortOrder.DescendingOrder)
+        self.setSortingEnabled(True)
+        head.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        head.customContextMenuRequested.connect(self._offer_columns)
+        table.modelAboutToBeReset.connect(self._remember)
+        table.modelReset.connect(self._select_again)
+        self.selectionModel().selectionChanged.connect(self.selection_changed)
+
+    def selected(self) -> list[RunSummary]:
+        """The selected runs, from the top to the bottom."""
+        places = sorted(index.row() for index in self.selectionModel().selectedRows(NAME))
+        return [self._table.row(place) for place in places]
+
+    def select(self, names: Sequence[str]) -> None:
+        """Select the runs of these names, as far as they are shown."""
+        flag, selection = QItemSelectionModel.SelectionFlag, QItemSelection()
+        for place in range(self._table.rowCount()):
+            if self._table.row(place).name in names:
+                index = self._table.index(place, NAME)
+                selection.select(index, index)
+                self.selectionModel().setCurrentIndex(index, flag.NoUpdate)
+                self.scrollTo(index)
+        self.selectionModel().select(selection, flag.ClearAndSelect | flag.Rows)
+
+    @Slot()
+    def _remember(self) -> None:
+        self._names = [run.name for run in self.selected()]
+
+    @Slot()
+    def _select_again(self) -> None:
+        self.select(self._names)
+        self.selection_changed.emit()
+
+    def hidden_columns(self) -> list[str]:
+        """The titles of the columns that are not shown."""
+        return [column.title for place, column in enumerate(RunTable.columns) if self.isColumnHidden(place)]
+
+    def hide_columns(self, titles: Sequence[str]) -> None:
+        """Show all columns but these; the name always stands."""
+        for place, column in enumerate(RunTable.columns):
+            self.setColumnHidden(place, place != NAME and column.title in titles)
+
+    def columns_menu(self) -> QMenu:
+        """An entry for each column that can go."""
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        for place, column in list(enumerate(RunTable.columns))[1:]:
+            entry = QAction(without_mnemonic(column.title), menu, checkable=True)
+            entry.setChecked(not self.isColumnHidden(place))
+            entry.setToolTip(column.tip)
+            entry.toggled.connect(lambda shown, place=place: self.setColumnHidden(place, not shown))
+            menu.addAction(entry)
+        return menu
+
+    @Slot()
+    def _offer_columns(self) -> None:
+        self.columns_menu().popup(self.cursor().pos())

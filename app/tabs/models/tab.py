@@ -1,0 +1,227 @@
+"""The Models tab: every run of the workspace, with the doors out and in."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtGui import QAction, QKeySequence
+from PySide6.QtWidgets import QFileDialog, QInputDialog, QLineEdit, QMenu, QStackedWidget, QWidget
+
+from app.tab import Tab
+from app.tabs.models.export_dialog import ExportDialog
+from app.tabs.models.run_page import RunPageView, several
+from app.tabs.models.run_table import RunTable, RunView
+from app.widgets.banner import Banner, BannerStack
+from app.widgets.controls.small import named_button
+from app.widgets.controls.splitter import Splitter
+from app.widgets.drop_area import DropArea
+from app.widgets.empty_state import Card, EmptyState, card_button
+from app.widgets.icons import give_icon
+from app.widgets.layout import STRETCH, boxed, column, row
+from app.widgets.theme import HUGE, LARGE, MEDIUM
+from core.runs.catalog import RunSummary
+from core.tasks.models.look_at_export import ExportOffer
+
+EMPTY = "A model that you train or take in stands here: keep it, compare it, take it elsewhere."
+
+
+class ModelsTab(DropArea, Tab):
+    """Shows the runs, and asks for what can be done with them.
+
+    Signals:
+        take_requested: The path of a `.sheep` file or of a folder of `transformers`.
+        training_requested: The user wants to train a first model.
+        rename_requested: A run's name, and the new one.
+        removal_requested: The names of runs.
+        page_requested: The name of the run whose page is to be shown.
+    """
+
+    title, icon_name, help_page = "Models", "model", "models"
+
+    take_requested = Signal(object)
+    training_requested = Signal()
+    rename_requested = Signal(str, str)
+    removal_requested = Signal(list)
+    page_requested = Signal(str)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("modelsTab")
+        self.banner = Banner()
+        self.table = RunTable(self)
+        self.view = RunView(self.table)
+        self.page = RunPageView()
+        self._make_actions()
+        self._make_tools()
+        self._lay_out()
+        self.view.selection_changed.connect(self._show_selected)
+        self.show_runs(())
+
+    def first_focus(self) -> QWidget:
+        return self.view if self.table.count else self.first_train_button
+
+    def show_runs(self, runs: Sequence[RunSummary], select: Sequence[str] = ()) -> None:
+        """Show what the catalog holds; what is selected stays so, or `select` is."""
+        names = [*select] or [run.name for run in self.view.selected()]
+        self.table.show_runs(runs)
+        self._pages.setCurrentIndex(1 if runs else 0)
+        self.search_box.setEnabled(bool(runs))
+        if names:
+            self.view.select(names)
+        elif self.table.rowCount():
+            self.view.select([self.table.row(0).name])
+        self._show_selected()
+
+    def ask_for_name(self, name: str) -> None:
+        """Let the user give a run another name."""
+        dialog = QInputDialog(self)
+        dialog.setObjectName("renameDialog")
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.setWindowTitle("Rename the run")
+        dialog.setLabelText("Name: letters, digits, '-', '_' and '.'")
+        dialog.setTextValue(name)
+        dialog.textValueSelected.connect(lambda new: self.rename_requested.emit(name, new.strip()))
+        dialog.open()
+
+    def ask_for_export(self, name: str, offers: Sequence[ExportOffer]) -> ExportDialog:
+        """Let the user choose a format and a place."""
+        dialog = ExportDialog(name, offers, self)
+        dialog.open()
+        return dialog
+
+    def _make_actions(self) -> None:
+        self.rename_action = self._action("&Rename…", "rename", "F2", self._rename)
+        self.remove_action = self._action("Re&move", "trash", "Del", self._remove)
+
+    def _action(self, text: str, picture: str, key: str, slot: object) -> QAction:
+        action = QAction(text, self)
+        action.setShortcut(QKeySequence(key))
+        action.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
+        give_icon(action, picture)
+        action.triggered.connect(slot)
+        self.view.addAction(action)  # its key works while the table has the focus
+        return action
+
+    def _make_tools(self) -> None:
+        self.search_box = QLineEdit(
+            objectName="runSearchBox", accessibleName="Search runs", clearButtonEnabled=True
+        )
+        self.search_box.setPlaceholderText("Search runs")
+        self.search_box.setToolTip("Show only runs whose name, tags, note, state or preset have these words")
+        self.search_box.textChanged.connect(self.table.search)
+        self.take_button = named_button(
+            "&Take in", "takeButton", "add", "Bring in a model: a .sheep file, or a folder of transformers"
+        )
+        self.take_button.setMenu(self.take_menu(self.take_button))
+        self.columns_button = named_button(
+            "Col&umns", "columnsButton", "eye", "Choose which columns are shown"
+        )
+        self.columns_button.clicked.connect(self._offer_columns)
+        self.rename_button = named_button(
+            "&Rename…", "renameButton", "rename", "Give the selected run another name (F2)"
+        )
+        self.rename_button.clicked.connect(self.rename_action.trigger)
+        self.remove_button = named_button(
+            "Re&move",
+            "removeRunsButton",
+            "trash",
+            "Move the selected runs aside; Undo brings them back for a day (Del)",
+        )
+        self.remove_button.clicked.connect(self.remove_action.trigger)
+
+    def take_menu(self, parent: QWidget) -> QMenu:
+        """The two kinds of models that can come in."""
+        menu = QMenu(parent)
+        menu.addAction("A .&sheep file…", self.choose_file)
+        menu.addAction("A &folder of transformers…", self.choose_folder)
+        return menu
+
+    @Slot()
+    def choose_file(self) -> None:
+        """Ask which file to take in."""
+        self._choose("Take in a model", QFileDialog.FileMode.ExistingFile, "Models (*.sheep)")
+
+    @Slot()
+    def choose_folder(self) -> None:
+        """Ask which folder to take in."""
+        self._choose("Take in a folder with config.json", QFileDialog.FileMode.Directory, "")
+
+    def _choose(self, title: str, mode: QFileDialog.FileMode, names: str) -> None:
+        dialog = QFileDialog(self, title)
+        dialog.setFileMode(mode)
+        if names:
+            dialog.setNameFilter(names)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.fileSelected.connect(lambda name: self.take_requested.emit(Path(name)))
+        dialog.open()
+
+    def _lay_out(self) -> None:
+        self.first_train_button = card_button(
+            "Train a model", "firstTrainButton", "train", "Go to the Train tab", True
+        )
+        self.first_train_button.clicked.connect(self.training_requested)
+        self.first_take_button = card_button(
+            "Take a model in", "firstTakeButton", "add", "A .sheep file, or a folder", False
+        )
+        self.first_take_button.setMenu(self.take_menu(self.first_take_button))
+        empty = EmptyState("No models yet", EMPTY)
+        empty.add_card(
+            Card("train", "Train one", "From your own documents, on this computer.", self.first_train_button)
+        )
+        empty.add_card(
+            Card(
+                "model",
+                "Take one in",
+                "A .sheep file of another person, or a GPT-2, Llama or Qwen folder.",
+                self.first_take_button,
+            )
+        )
+        tools = row((self.search_box, 1), self.columns_button, self.take_button)
+        below = row(self.rename_button, self.remove_button, STRETCH)
+        left = boxed(column(tools, (self.view, 1), below, spacing=MEDIUM))
+        self.splitter = Splitter("modelsSplitter", Qt.Orientation.Horizontal, [left, self.page], [760, 440])
+        self.splitter.setHandleWidth(MEDIUM)
+        self._pages = QStackedWidget()
+        self._pages.addWidget(empty)
+        self._pages.addWidget(self.splitter)
+        column((self._pages, 1), of=self, margins=(HUGE, LARGE, HUGE, LARGE))
+        BannerStack(self, [self.banner], over=[self.page, empty])
+        self.dropped.connect(self._take_dropped)
+
+    @Slot()
+    def _show_selected(self) -> None:
+        runs = self.view.selected()
+        self.rename_action.setEnabled(len(runs) == 1)
+        self.rename_button.setEnabled(len(runs) == 1)
+        self.remove_action.setEnabled(bool(runs))
+        self.remove_button.setEnabled(bool(runs))
+        if len(runs) == 1:
+            is_other = self.page.run_name != runs[0].name
+            self.page.show_run(runs[0])
+            if is_other:
+                self.page_requested.emit(runs[0].name)
+        elif runs:
+            self.page.show_nothing(several(runs))
+        else:
+            self.page.show_nothing()
+
+    @Slot()
+    def _rename(self) -> None:
+        for run in self.view.selected()[:1]:
+            self.ask_for_name(run.name)
+
+    @Slot()
+    def _remove(self) -> None:
+        names = [run.name for run in self.view.selected()]
+        if names:
+            self.removal_requested.emit(names)
+
+    @Slot()
+    def _offer_columns(self) -> None:
+        button = self.columns_button
+        self.view.columns_menu().popup(button.mapToGlobal(button.rect().bottomLeft()))
+
+    @Slot(list)
+    def _take_dropped(self, paths: list[Path]) -> None:
+        for path in paths:
+            self.take_requested.emit(path)

@@ -1,0 +1,52 @@
+"""The request to see how a run could be exported: which formats can hold it, and how large each would be."""
+
+from dataclasses import dataclass
+
+from core.control import StopToken
+from core.events.base import at_once
+from core.export.formats import FORMATS
+from core.export.material import Shape
+from core.runs.catalog import Catalog, read_config
+from core.runs.folder import Workspace
+from core.tasks.models.export_model import export_name
+from core.tokenizers.files import load_tokenizer
+
+NUMBER_BYTES = {"f32": 4.0, "f16": 2.0, "bf16": 2.0, "q8_0": 34 / 32}  # of each weight, on the average
+
+
+@dataclass(frozen=True, slots=True)
+class ExportOffer:
+    """One format for one run. By number type: why it cannot be, clauses, none where it can; and about how many bytes it has."""
+
+    name: str
+    title: str
+    file_name: str
+    obstacles: dict[str, tuple[str, ...]]
+    bytes: dict[str, int]
+
+    @property
+    def is_folder(self) -> bool:
+        """Whether it is a folder, rather than one file."""
+        return not self.file_name.endswith(tuple(known.suffix for known in FORMATS if known.suffix))
+
+
+@at_once
+def look_at_export(workspace: Workspace, name: str, stop: StopToken) -> tuple[ExportOffer, ...]:
+    """All formats, for this run's model; nothing is opened.
+
+    Raises:
+        UnknownRunError, DamagedRunError: There is no such run, or its files cannot be read.
+    """
+    stop.raise_if_asked()
+    summary, run = Catalog(workspace).summary(name), Catalog(workspace).folder(name)
+    model, tokenizer = read_config(run).model, load_tokenizer(run.tokenizer)
+    return tuple(
+        ExportOffer(
+            known.name,
+            known.title,
+            export_name(name, known),
+            {kind: tuple(known.obstacles_of(Shape(model, tokenizer, kind))) for kind in known.number_types},
+            {kind: round(summary.parameters * NUMBER_BYTES.get(kind, 4.0)) for kind in known.number_types},
+        )
+        for known in FORMATS
+    )

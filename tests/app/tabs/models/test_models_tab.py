@@ -1,0 +1,252 @@
+"""The Models tab as a user meets it: keys and clicks on the real widgets, on real runs."""
+
+import shutil
+
+import pytest
+from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
+from PySide6.QtGui import QDropEvent
+from PySide6.QtWidgets import QInputDialog, QPushButton
+
+from app.tabs.models.controller import ModelsController
+from app.tabs.models.tab import ModelsTab
+from core.control import StopToken
+from core.runs.catalog import Catalog
+from core.runs.folder import Workspace
+from core.runs.notes import RunNotes, read_notes
+from core.tasks.models.export_model import export_model
+from core.tasks.training.train_model import train_model
+from tests.app.screens import close
+from tests.app.showing import context_of, shown
+from tests.app.tabs.models.model_screens import OFFERS, models, models_empty
+from tests.core.conftest import TEXTS, TINY, record_texts
+
+
+def names(tab):
+    return [tab.table.row(place).name for place in range(tab.table.rowCount())]
+
+
+@pytest.fixture
+def tab(qtbot):
+    tab = models()
+    yield tab
+    close(tab)
+
+
+@pytest.fixture(scope="module")
+def trained_once(tmp_path_factory):
+    """A workspace with the run "first"."""
+    workspace = Workspace(tmp_path_factory.mktemp("models") / "workspace")
+    record_texts(workspace, TEXTS)
+    list(train_model(workspace, "first", TINY, StopToken()))
+    return workspace
+
+
+@pytest.fixture
+def trained_workspace(tmp_path, trained_once):
+    return Workspace(shutil.copytree(trained_once.root, tmp_path / "workspace"))
+
+
+@pytest.fixture
+def studio(qtbot, queues, trained_workspace):
+    """A tab whose controller works on a workspace with the run "first"."""
+    tab = shown(ModelsTab)
+    controller = ModelsController(tab, context_of(trained_workspace, queues), tab)
+    controller.begin()
+    qtbot.waitUntil(lambda: names(tab) == ["first"])
+    qtbot.waitUntil(lambda: tab.page.saved.rowCount() > 0)
+    yield controller
+    queues.close_down()
+    qtbot.waitUntil(queues.at_rest)
+    close(tab)
+
+
+def test_without_a_run_there_are_two_ways_to_one(qtbot):
+    tab = models_empty()
+    assert tab.first_focus() is tab.first_train_button
+    with qtbot.waitSignal(tab.training_requested):
+        qtbot.keyClick(tab.first_train_button, Qt.Key.Key_Return)
+    assert [action.text() for action in tab.first_take_button.menu().actions()] == [
+        "A .&sheep file…",
+        "A &folder of transformers…",
+    ]
+    close(tab)
+
+
+def test_runs_are_sorted_by_any_column_and_searched_by_words(qtbot, tab):
+    assert names(tab) == ["guest", "meadow", "broken"]  # the last changed first
+    tab.view.sortByColumn(0, Qt.SortOrder.AscendingOrder)
+    assert names(tab) == ["broken", "guest", "meadow"]
+    qtbot.keyClicks(tab.search_box, "DRAFT taken")
+    assert names(tab) == ["guest"]
+    tab.search_box.clear()
+    tab.view.sortByColumn(3, Qt.SortOrder.AscendingOrder)
+    assert names(tab)[0] == "meadow"  # runs without a loss come last
+
+
+def test_the_page_follows_the_selection(qtbot, tab):
+    assert tab.page.title.text() == "meadow"
+    assert tab.page.facts["Best loss"].value.text() == "0.3624 nats/token"
+    tab.view.select(["broken"])
+    assert tab.page.problem.text() == "It cannot be opened: its run.toml is damaged."
+    assert not tab.page.chat_button.isEnabled()
+    tab.view.selectAll()
+    assert tab.page.run_name == ""
+    assert "3 runs" in tab.page.nothing.text()
+    assert not tab.rename_button.isEnabled()
+    assert tab.remove_button.isEnabled()
+
+
+def test_columns_come_and_go_but_the_name(tab):
+    menu = tab.view.columns_menu()
+    entries = {entry.text(): entry for entry in menu.actions()}
+    assert "Name" not in entries
+    entries["Tokens"].trigger()
+    entries["Loss"].trigger()
+    assert "Tokens" not in tab.view.hidden_columns()
+    assert "Loss" in tab.view.hidden_columns()
+    tab.view.hide_columns(["Name", "Size"])
+    assert tab.view.hidden_columns() == ["Size"]
+
+
+def test_keys_rename_and_remove(qtbot, tab):
+    tab.view.setFocus()
+    qtbot.keyClick(tab.view, Qt.Key.Key_F2)
+    dialog = tab.findChild(QInputDialog, "renameDialog")
+    dialog.setTextValue("pasture")
+    with qtbot.waitSignal(tab.rename_requested) as asked:
+        dialog.accept()
+    assert asked.args == ["meadow", "pasture"]
+    with qtbot.waitSignal(tab.removal_requested) as asked:
+        qtbot.keyClick(tab.view, Qt.Key.Key_Delete)
+    assert asked.args == [["meadow"]]
+
+
+def test_a_dropped_model_is_taken(qtbot, tab, tmp_path):
+    data = QMimeData()
+    data.setUrls([QUrl.fromLocalFile(str(tmp_path / "theirs"))])
+    event = QDropEvent(
+        QPointF(QPoint(5, 5)),
+        Qt.DropAction.CopyAction,
+        data,
+        Qt.MouseButton.LeftButton,
+        Qt.KeyboardModifier.NoModifier,
+    )
+    with qtbot.waitSignal(tab.take_requested) as asked:
+        tab.dropEvent(event)
+    assert asked.args == [tmp_path / "theirs"]
+
+
+def test_an_export_says_before_what_it_will_be_and_what_cannot(qtbot, tab):
+    dialog = tab.ask_for_export("meadow", OFFERS)
+    assert "A folder of about 8.2 MB" in dialog.preview.text()
+    dialog.format_box.setCurrentIndex(1)
+    dialog.type_box.setCurrentIndex(1)
+    assert "32 divides" in dialog.problem.text()
+    assert not dialog.export_button.isEnabled()
+    dialog.format_box.setCurrentIndex(2)
+    assert dialog.problem.isHidden()
+    assert dialog.path_edit.text().endswith("meadow.sheep")
+    assert not dialog.type_box.isEnabled()
+
+
+def test_a_real_run_is_renamed_removed_and_brought_back(qtbot, studio, trained_workspace):
+    tab, catalog = studio.tab, Catalog(trained_workspace)
+    studio.rename("first", "pasture")
+    qtbot.waitUntil(lambda: names(tab) == ["pasture"])
+    assert tab.page.run_name == "pasture"
+    tab.remove_action.trigger()
+    qtbot.waitUntil(lambda: names(tab) == [])
+    assert catalog.names() == []
+    studio.undo_stack.undo()
+    qtbot.waitUntil(lambda: names(tab) == ["pasture"])
+    studio.undo_stack.redo()
+    qtbot.waitUntil(lambda: names(tab) == [])
+    qtbot.waitUntil(studio.context.queues.at_rest)
+    studio.undo_stack.undo()
+    qtbot.waitUntil(lambda: names(tab) == ["pasture"])
+
+
+def test_a_name_that_cannot_be_is_said(qtbot, studio):
+    studio.rename("first", "no/name")
+    qtbot.waitUntil(studio.tab.banner.isVisible)
+    assert "no/name" in studio.tab.banner.text()
+    assert names(studio.tab) == ["first"]
+
+
+def test_notes_are_kept_and_shown_again(qtbot, studio, trained_workspace):
+    page = studio.tab.page
+    assert not page.keep_button.isEnabled()
+    qtbot.keyClicks(page.tags_edit, "draft, novel")
+    qtbot.keyClicks(page.note_edit, "the warm one")
+    qtbot.mouseClick(page.keep_button, Qt.MouseButton.LeftButton)
+    run = trained_workspace.run("first")
+    qtbot.waitUntil(lambda: read_notes(run) == RunNotes(("draft", "novel"), "the warm one"))
+    qtbot.waitUntil(lambda: not page.keep_button.isEnabled())
+
+
+def test_what_is_being_written_stays_while_the_runs_are_read_again(qtbot, studio):
+    page = studio.tab.page
+    qtbot.keyClicks(page.note_edit, "half a sen")
+    studio.refresh()
+    qtbot.waitUntil(studio.context.queues.at_rest)
+    assert page.note_edit.toPlainText() == "half a sen"
+    assert page.keep_button.isEnabled()
+
+
+def test_a_checkpoint_goes_and_the_last_one_stays(qtbot, studio, trained_workspace):
+    page = studio.tab.page
+    for count in reversed(range(1, page.saved.rowCount())):
+        page.saved_view.selectRow(0)
+        qtbot.mouseClick(page.delete_button, Qt.MouseButton.LeftButton)
+        qtbot.waitUntil(lambda count=count: page.saved.rowCount() == count)
+    page.saved_view.selectRow(0)
+    qtbot.mouseClick(page.delete_button, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(studio.tab.banner.isVisible)
+    assert len(Catalog(trained_workspace).summary("first").checkpoints) == 1
+
+
+def test_a_run_is_exported_and_replaced_only_when_asked(qtbot, studio, tmp_path):
+    studio.offer_export("first")
+    qtbot.waitUntil(lambda: studio.tab.findChild(QPushButton, "startExportButton") is not None)
+    dialog = studio.tab.findChild(QPushButton, "startExportButton").window()
+    dialog.format_box.setCurrentIndex(dialog.format_box.findData("sheep"))
+    path = tmp_path / "first.sheep"
+    dialog.path_edit.setText(str(path))
+    dialog.export_button.click()
+    qtbot.waitUntil(lambda: "Written" in dialog.said.text())
+    first = path.read_bytes()
+    dialog.path_edit.textEdited.emit(str(path))
+    path.write_bytes(b"old")
+    dialog.export_button.click()
+    qtbot.waitUntil(lambda: any(child.objectName() == "replaceQuestion" for child in dialog.children()))
+    assert path.read_bytes() == b"old"
+    question = next(child for child in dialog.children() if child.objectName() == "replaceQuestion")
+    next(button for button in question.buttons() if "Replace" in button.text()).click()
+    qtbot.waitUntil(lambda: "Written" in dialog.said.text())
+    assert len(path.read_bytes()) == len(first)
+    dialog.reject()
+
+
+def test_a_model_that_was_exported_comes_in(qtbot, studio, trained_workspace, tmp_path):
+    path = tmp_path / "theirs.sheep"
+    list(export_model(trained_workspace, "first", "best", "sheep", path, StopToken()))
+    studio.tab.take_requested.emit(path)
+    qtbot.waitUntil(lambda: len(names(studio.tab)) == 2)
+    qtbot.waitUntil(lambda: studio.tab.page.run_name not in ("", "first"))
+    studio.tab.take_requested.emit(tmp_path / "nothing.sheep")
+    qtbot.waitUntil(studio.tab.banner.isVisible)
+
+
+def test_settings_go_to_the_train_tab(qtbot, studio):
+    with qtbot.waitSignal(studio.context.ways.form_requested) as asked:
+        studio.tab.page.settings_button.click()
+    assert asked.args[0].preset
+
+
+def test_what_is_open_in_the_window_is_not_removed(qtbot, studio):
+    studio.context.slot.open("first", "best", "Chat")
+    qtbot.waitUntil(lambda: studio.context.slot.model is not None)
+    studio.remove(["first"])
+    qtbot.waitUntil(studio.tab.banner.isVisible)
+    assert "open in this window" in studio.tab.banner.text()
+    assert names(studio.tab) == ["first"]
