@@ -215,6 +215,14 @@ class WrongShapeError(UserFacingError):
     remedy = "Restore the run.toml that it was trained with, or choose another run."
 
 
+class ChatTemplateError(UserFacingError):
+    """A chat template of another program's model that cannot be used on a conversation."""
+
+    reason: str
+    message = "The chat template of this model cannot be used here: {reason}."
+    remedy = "Let the model complete a text instead, or send another conversation."
+
+
 class DamagedRunError(UserFacingError):
     """A run's folder in which a file is missing or unreadable."""
 

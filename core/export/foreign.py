@@ -312,6 +312,7 @@ def read_tokenizer(folder: Path, n_tokens: int) -> HuggingFaceTokenizer:
             -1 if unk_id is None else unk_id,
             _prefix(engine),
             _template(folder, settings),
+            end_ids=_ends(records, n_tokens),
         )
     except ValueError as cause:
         raise NoForeignModelError(folder, f"its tokenizer cannot be used: {cause}") from cause
@@ -351,6 +352,13 @@ def _special(engine: Engine, records: list[dict[str, Any]], name: str) -> int | 
         if type(number) is int:
             return number
     return None
+
+
+def _ends(records: list[dict[str, Any]], n_tokens: int) -> list[int]:
+    """All tokens that end a reply: instruction models name several."""
+    found = [record.get("eos_token_id") for record in records]
+    each = [one for entry in found for one in (entry if isinstance(entry, list) else [entry])]
+    return sorted({one for one in each if type(one) is int and 0 <= one < n_tokens})
 
 
 def _prefix(engine: Engine) -> tuple[int, ...]:

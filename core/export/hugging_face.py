@@ -60,7 +60,11 @@ def parts(material: Material) -> Sequence[FilePart]:
     config = material.model.config
     tokenizer, chats = material.tokenizer, material.facts.has_conversations
     roles = [tokenizer.user_id, tokenizer.assistant_id] if tokenizer.has_roles else []
-    ends = [tokenizer.eos_id, *roles]  # as `core/generation/writing.py`
+    ends = [
+        tokenizer.eos_id,
+        *sorted({*tokenizer.end_ids} - {tokenizer.eos_id}),
+        *roles,
+    ]  # as `core/generation/writing.py`
     card = model_card(material.facts, config, material.tokenizer, _use(material.facts))
     begin = (tokenizer.prefix or (tokenizer.eos_id,))[0]
     generation = {"bos_token_id": begin, "eos_token_id": ends, "pad_token_id": _pad_id(tokenizer)}

@@ -18,7 +18,13 @@ LETTER = "x"  # a question, to see which tokens stand before it
 
 
 def dialogue_prompt(tokenizer: Tokenizer, messages: Sequence[Turn]) -> list[int]:
-    """The conversation so far, up to the point where the assistant speaks."""
+    """The conversation so far, up to the point where the assistant speaks.
+
+    Raises:
+        ChatTemplateError: The model's own template cannot be used on it.
+    """
+    if not tokenizer.has_roles:
+        return _others_prompt(tokenizer, messages)
     role_ids = {"user": tokenizer.user_id, "assistant": tokenizer.assistant_id}
     system = system_ids(tokenizer, messages)
     prompt = [tokenizer.eos_id]  # where one text ends, the next begins
@@ -33,8 +39,27 @@ def system_ids(tokenizer: Tokenizer, messages: Sequence[Turn]) -> list[int]:
     """The tokens with which the first question begins, where a system message stands before it; else none."""
     if [role for role, _ in messages[:2]] != ["system", "user"] or not messages[0][1].strip():
         return []
+    if not tokenizer.has_roles:  # its template says where
+        return []
     with_letter = tokenizer.encode(messages[0][1].strip() + BETWEEN + LETTER)
     return with_letter[: -len(tokenizer.encode(LETTER))]
+
+
+def _others_prompt(tokenizer: Tokenizer, messages: Sequence[Turn]) -> list[int]:
+    """As another program's model has learned it: by its template; where it has none, one message below the other."""
+    begun = messages[-1][1] if messages and messages[-1][0] == "assistant" else ""
+    asked = messages[:-1] if begun else messages
+    if not tokenizer.template:
+        text = BETWEEN.join(content for _, content in asked)
+        return [*tokenizer.prefix, *tokenizer.encode(text + (BETWEEN + begun if begun else ""))] or [
+            tokenizer.eos_id
+        ]
+    from core.tokenizers.chat_template import render
+
+    begin = tokenizer.prefix[0] if tokenizer.prefix else tokenizer.eos_id
+    tokens = {"bos_token": tokenizer.tokens[begin], "eos_token": tokenizer.tokens[tokenizer.eos_id]}
+    text = render(tokenizer.template, [{"role": role, "content": content} for role, content in asked], tokens)
+    return [*tokenizer.encode_marked(text), *tokenizer.encode(begun)] or [tokenizer.eos_id]
 
 
 def _turns(messages: Sequence[Turn]) -> list[Turn]:

@@ -146,7 +146,7 @@ class Writer:
         """
         self.prompt, self.config = prompt, config
         self.policy = context_policy(prompt, tokenizer, system)
-        ends = {tokenizer.eos_id, tokenizer.user_id, tokenizer.assistant_id}
+        ends = {tokenizer.eos_id, tokenizer.user_id, tokenizer.assistant_id, *tokenizer.end_ids}
         # why the reply is at its end, where it is
         self.reason = "eos" if ends.intersection(written[-1:]) else ""
         self._ends, self._tokenizer, self._sample = ends, tokenizer, sample

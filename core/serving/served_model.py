@@ -6,9 +6,10 @@ from typing import Any
 
 from core.config.sampling import SamplingConfig
 from core.config.server import ContextMode
+from core.errors.runs import ChatTemplateError
 from core.events.replies import ContextMoved
 from core.export.hugging_face import tokenizer_config
-from core.generation.dialogue import completion_prompt, dialogue_prompt, system_ids
+from core.generation.dialogue import Turn, completion_prompt, dialogue_prompt, system_ids
 from core.generation.row import Row
 from core.generation.writing import Writer
 from core.model.transformer import Transformer
@@ -112,7 +113,7 @@ class ServedModel:
         """
         messages = turns(fields.messages)
         begun = messages.pop()[1] if messages[-1][0] == "assistant" else ""
-        prompt = dialogue_prompt(self.tokenizer, messages) + self.tokenizer.encode(begun)
+        prompt = self._dialogue(messages) + self.tokenizer.encode(begun)
         if self.is_strict(fields):
             self._refuse_longer([prompt], "messages", room=True)
         warnings = [] if self.has_conversations else [NO_CONVERSATIONS]
@@ -130,7 +131,7 @@ class ServedModel:
             ApiError: 400.
         """
         if fields.messages is not None:
-            ids = dialogue_prompt(self.tokenizer, turns(fields.messages))
+            ids = self._dialogue(turns(fields.messages))
         else:
             ids = self.tokenizer.encode_marked(checked_text(fields.prompt or "", "prompt"))
         found = {"count": len(ids), "max_model_len": self.context_length, "tokens": ids}
@@ -154,6 +155,12 @@ class ServedModel:
         """The prompt of each reply as text."""
         texts = [one if isinstance(one, str) else self.tokenizer.decode(one) for one in _prompts(fields)]
         return [text for text in texts for _ in range(fields.n or 1)]
+
+    def _dialogue(self, messages: Sequence[Turn]) -> list[int]:
+        try:
+            return dialogue_prompt(self.tokenizer, messages)
+        except ChatTemplateError as cause:
+            raise invalid("messages", f"{cause.message} {cause.remedy}") from cause
 
     def _fill(
         self,

@@ -33,6 +33,7 @@ class HuggingFaceTokenizer(Tokenizer):
         prefix: Sequence[int] = (),
         template: str = "",
         has_roles: bool = False,
+        end_ids: Sequence[int] = (),
     ) -> None:
         """Read a definition.
 
@@ -44,6 +45,7 @@ class HuggingFaceTokenizer(Tokenizer):
             prefix: The tokens that each text begins with.
             template: The chat template, in Jinja's language; "" where there is none.
             has_roles: Whether our role tokens stand behind all others.
+            end_ids: More tokens that end a reply.
 
         Raises:
             ValueError: It cannot be read, or does not fit the model.
@@ -51,7 +53,7 @@ class HuggingFaceTokenizer(Tokenizer):
         if len(definition) > MOST_BYTES or not 0 < n_tokens <= MOST_TOKENS:
             raise ValueError("it is far too large")
         self.definition, self.n_tokens, self.template = definition, n_tokens, template
-        self.prefix, self.has_roles = tuple(prefix), has_roles
+        self.prefix, self.has_roles, self.end_ids = tuple(prefix), has_roles, tuple(end_ids)
         self.eos_id, self.unk_id = eos_id, unk_id
         self._engine, record = read_engine(definition)
         by_id = {
@@ -59,7 +61,7 @@ class HuggingFaceTokenizer(Tokenizer):
         }
         if max(by_id, default=0) >= n_tokens:
             raise ValueError(f"it has a token {max(by_id):,}, and the model has {n_tokens:,}")
-        if not all(0 <= token_id < n_tokens for token_id in (eos_id, *self.prefix)):
+        if not all(0 <= token_id < n_tokens for token_id in (eos_id, *self.prefix, *self.end_ids)):
             raise ValueError("a special token is none of the model's")
         own = [by_id.get(token_id, f"<unused {token_id}>") for token_id in range(n_tokens)]
         self.tokens = (*own, *ROLES) if has_roles else tuple(own)
@@ -69,8 +71,23 @@ class HuggingFaceTokenizer(Tokenizer):
     def with_roles(self) -> "HuggingFaceTokenizer":
         """The same with our role tokens behind all others."""
         return HuggingFaceTokenizer(
-            self.definition, self.n_tokens, self.eos_id, self.unk_id, self.prefix, self.template, True
+            self.definition,
+            self.n_tokens,
+            self.eos_id,
+            self.unk_id,
+            self.prefix,
+            self.template,
+            True,
+            self.end_ids,
         )
+
+    def encode_marked(self, text: str) -> list[int]:
+        """The ids of a rendered conversation, in which its own special tokens are tokens; ours too, where it has them."""
+        if self.has_roles:
+            return super().encode_marked(text)
+        engine, _ = read_engine(self.definition)
+        engine.encode_special_tokens = False
+        return list(engine.encode(text, add_special_tokens=False).ids)
 
     def encode_all(self, texts: Sequence[str]) -> list[IdArray]:
         """The ids of many texts at once."""
@@ -99,6 +116,7 @@ class HuggingFaceTokenizer(Tokenizer):
             "prefix": list(self.prefix),
             "template": self.template,
             "has_roles": self.has_roles,
+            "end_ids": list(self.end_ids),
         }
 
     @classmethod
@@ -111,11 +129,12 @@ class HuggingFaceTokenizer(Tokenizer):
         kinds = {"definition": str, "n_tokens": int, "eos_id": int, "unk_id": int, "prefix": list} | {
             "template": str,
             "has_roles": bool,
+            "end_ids": list,
         }
         values = {name: record.get(name) for name in kinds}
         if any(type(values[name]) is not kind for name, kind in kinds.items()):
             raise ValueError("a part of it is missing")
-        if not all(type(token) is int for token in record["prefix"]):
+        if not all(type(token) is int for token in (*record["prefix"], *record["end_ids"])):
             raise ValueError("a part of it is missing")
         return cls(**values)  # type: ignore[arg-type]  # checked above
 

@@ -40,6 +40,8 @@ class Tokenizer(ABC):
     eos_id: int = EOS  # what ends a text, and begins the next
     unk_id: int = UNK  # what the vocabulary lacks
     has_roles: bool = True  # whether the last two tokens are the roles; False for some of other programs
+    template: str = ""  # for conversations, in Jinja's language, of another program's model
+    end_ids: tuple[int, ...] = ()  # what ends a reply, beside the end of a text and the roles
     prefix: tuple[int, ...] = ()  # the tokens that a text to be continued begins with
 
     @abstractmethod

@@ -133,7 +133,7 @@ def write_run(foreign: ForeignModel, run: RunFolder, stop: StopToken) -> int:
         best_step=0,
         dataset="",
         scaler={},
-        has_conversations=False,
+        has_conversations=bool(foreign.tokenizer.template),
         settings=config.model_dump(mode="json"),
         sha256={WEIGHTS: weights, TOKENIZER: digest},
     )

@@ -14,6 +14,7 @@ from core.errors.base import UserFacingError
 from core.errors.exporting import NoForeignModelError
 from core.errors.runs import RunExistsError
 from core.export import foreign
+from core.generation.dialogue import dialogue_prompt
 from core.runs.folder import Workspace
 from core.runs.loading import load_model
 from core.tasks.models.export_model import export_model
@@ -309,3 +310,41 @@ def test_stopped_or_on_a_full_disk_nothing_is_left(tmp_path, folder, monkeypatch
     with pytest.raises(StopRequested):
         list(take_model(workspace, folder, "", stop))
     assert list(workspace.runs.iterdir()) == []
+
+
+CHATML = (
+    "{% for message in messages %}{{ '<|begin|>' + message['role'] + ': ' + message['content'] + '<|end|>' }}{% endfor %}"
+    "{% if add_generation_prompt %}{{ '<|begin|>assistant: ' }}{% endif %}"
+)
+
+
+def test_a_conversation_is_written_by_the_model_s_own_template(tmp_path):
+    from transformers import AutoTokenizer
+
+    saved(tmp_path / "theirs", "qwen3")
+    settings = tmp_path / "theirs" / "tokenizer_config.json"
+    settings.write_text(json.dumps(json.loads(settings.read_text()) | {"chat_template": CHATML}))
+    loaded = taken(tmp_path / "workspace", tmp_path / "theirs", "guest")
+    theirs = AutoTokenizer.from_pretrained(tmp_path / "theirs")
+    messages = [("system", "be brief"), ("user", "the <|end|> hill")]
+    spoken = [{"role": role, "content": content} for role, content in messages]
+    expected = theirs.apply_chat_template(spoken, add_generation_prompt=True, return_dict=True)["input_ids"]
+    assert dialogue_prompt(loaded.tokenizer, messages) == expected
+    assert dialogue_prompt(loaded.tokenizer, [*messages, ("assistant", "hens")]) == [
+        *expected,
+        *loaded.tokenizer.encode("hens"),
+    ]
+    assert loaded.state.has_conversations
+    _ = [
+        *export_model(Workspace(tmp_path / "workspace"), "guest", "best", "hf", tmp_path / "out", StopToken())
+    ]
+    again = AutoTokenizer.from_pretrained(tmp_path / "out")
+    assert (
+        again.apply_chat_template(spoken, add_generation_prompt=True, return_dict=True)["input_ids"]
+        == expected
+    )
+
+
+def test_without_a_template_messages_stand_one_below_the_other(tmp_path, folder):
+    tokenizer = taken(tmp_path / "workspace", folder).tokenizer
+    assert dialogue_prompt(tokenizer, [("system", "a"), ("user", "b")]) == tokenizer.encode("a\n\nb")

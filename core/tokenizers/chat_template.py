@@ -1,0 +1,141 @@
+"""The chat template of another program's model: a program in Jinja's language, which may be hostile.
+
+It runs in Jinja's sandbox, where it reaches nothing, and in a process of its own, with a limit on time and memory: a sandbox
+keeps nobody from looping for ever. The process is started when it is first needed, and serves all templates.
+
+Source:
+    Hugging Face, "Chat templates": what a template is given, `raise_exception` and `strftime_now`.
+"""
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
+from threading import Lock
+from typing import Any
+
+from core.errors.runs import ChatTemplateError
+from core.system.memory import MEBIBYTE, address_space
+from core.system.process import start_with_pipe
+
+SECONDS = 2.0  # for one conversation
+START_SECONDS = 60.0  # for the process, on a busy machine
+MEMORY_BYTES = 256 * MEBIBYTE  # beyond what the process has when it begins
+LONGEST_RESULT = 4_000_000  # characters
+READY = "ready"
+
+Message = Mapping[str, str]  # "role" and "content"
+
+
+def render(template: str, messages: Sequence[Message], tokens: Mapping[str, str]) -> str:
+    """A conversation up to where the assistant speaks, as the template writes it.
+
+    Args:
+        tokens: The texts of special tokens, such as "bos_token".
+
+    Raises:
+        ChatTemplateError: It fails, refuses the conversation, or does not end.
+    """
+    return _RENDERER.render(template, messages, tokens)
+
+
+class _Renderer:
+    """The process, and this side's end of its pipe. Threads take turns."""
+
+    def __init__(self) -> None:
+        self._turn = Lock()
+        self._process: BaseProcess | None = None
+        self._pipe: Connection | None = None
+
+    def render(self, template: str, messages: Sequence[Message], tokens: Mapping[str, str]) -> str:
+        with self._turn:
+            try:
+                pipe = self._ready()
+                pipe.send((template, [*messages], dict(tokens)))
+                if not pipe.poll(SECONDS):
+                    raise ChatTemplateError(f"it did not end within {SECONDS:.0f} seconds")
+                result, problem = pipe.recv()
+            except ChatTemplateError:
+                self._end()
+                raise
+            except (EOFError, OSError) as cause:
+                self._end()
+                raise ChatTemplateError("it ended the process that it ran in") from cause
+        if problem:
+            raise ChatTemplateError(problem)
+        return str(result)
+
+    def _ready(self) -> Connection:
+        if self._process is None or self._pipe is None or not self._process.is_alive():
+            self._process, self._pipe = start_with_pipe(_serve, name="chat template")
+            if not self._pipe.poll(START_SECONDS) or self._pipe.recv() != READY:
+                raise ChatTemplateError("the process that it runs in could not be started")
+        return self._pipe
+
+    def _end(self) -> None:
+        if self._process is not None and self._pipe is not None:
+            self._process.kill()
+            self._process.join()
+            self._pipe.close()
+        self._process = self._pipe = None
+
+
+_RENDERER = _Renderer()
+
+
+def _serve(pipe: Connection) -> None:
+    """In the process: answer until the other side is gone."""
+    from jinja2 import TemplateError
+    from jinja2.ext import loopcontrols
+    from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+    environment = ImmutableSandboxedEnvironment(
+        trim_blocks=True, lstrip_blocks=True, extensions=[loopcontrols]
+    )
+    environment.filters["tojson"] = _to_json
+    environment.globals |= {"raise_exception": _refuse, "strftime_now": _now}
+    _limit_memory()
+    pipe.send(READY)
+    while True:
+        try:
+            template, messages, tokens = pipe.recv()
+        except (EOFError, OSError):
+            return
+        try:
+            result = environment.from_string(template).render(
+                messages=messages, add_generation_prompt=True, **tokens
+            )
+            problem = "" if len(result) <= LONGEST_RESULT else "what it writes is far too long"
+            pipe.send((result if not problem else "", problem))
+        except TemplateError as error:
+            pipe.send(("", " ".join(str(error).split())[:300] or type(error).__name__))
+        except Exception as error:  # whatever a template makes the library do
+            pipe.send(("", f"it fails with {type(error).__name__}"))
+
+
+def _limit_memory() -> None:
+    if sys.platform == "win32":
+        return
+    import resource  # not on Windows
+
+    limit = (address_space() or MEMORY_BYTES) + MEMORY_BYTES
+    try:
+        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+    except (ValueError, OSError):  # this system sets none: the limit on time holds
+        return
+
+
+def _refuse(message: str) -> None:
+    from jinja2 import TemplateError
+
+    raise TemplateError(str(message))
+
+
+def _now(format: str) -> str:
+    return datetime.now().strftime(format)
+
+
+def _to_json(value: Any, **options: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, **options)
