@@ -41,6 +41,11 @@ def render(template: str, messages: Sequence[Message], tokens: Mapping[str, str]
     return _RENDERER.render(template, messages, tokens)
 
 
+def end_process() -> None:
+    """End the process that renders, if there is one; the next conversation starts another."""
+    _RENDERER.end()
+
+
 class _Renderer:
     """The process, and this side's end of its pipe. Threads take turns."""
 
@@ -58,10 +63,10 @@ class _Renderer:
                     raise ChatTemplateError(f"it did not end within {SECONDS:.0f} seconds")
                 result, problem = pipe.recv()
             except ChatTemplateError:
-                self._end()
+                self.end()
                 raise
             except (EOFError, OSError) as cause:
-                self._end()
+                self.end()
                 raise ChatTemplateError("it ended the process that it ran in") from cause
         if problem:
             raise ChatTemplateError(problem)
@@ -74,7 +79,7 @@ class _Renderer:
                 raise ChatTemplateError("the process that it runs in could not be started")
         return self._pipe
 
-    def _end(self) -> None:
+    def end(self) -> None:
         if self._process is not None and self._pipe is not None:
             self._process.kill()
             self._process.join()

@@ -30,6 +30,12 @@ MESSAGES = [
 TOKENS = {"bos_token": "<s>", "eos_token": "</s>"}
 
 
+@pytest.fixture(autouse=True, scope="module")
+def no_process_is_left():
+    yield
+    chat_template.end_process()
+
+
 @pytest.mark.parametrize("template", [CHATML, LLAMA2, ALTERNATES])
 def test_it_writes_what_transformers_writes(template):
     from transformers.utils.chat_template_utils import _compile_jinja_template

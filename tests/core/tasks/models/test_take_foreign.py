@@ -19,6 +19,7 @@ from core.runs.folder import Workspace
 from core.runs.loading import load_model
 from core.tasks.models.export_model import export_model
 from core.tasks.models.take_model import take_model
+from core.tokenizers import chat_template
 
 TEXTS = [
     "Hens lay brown eggs, we're 12 in naïve Zürich 🐑.",
@@ -48,6 +49,12 @@ FAMILIES = {
     "qwen2": ("Qwen2ForCausalLM", SMALL | {"tie_word_embeddings": True}),
     "qwen3": ("Qwen3ForCausalLM", SMALL | {"head_dim": 16}),
 }
+
+
+@pytest.fixture(autouse=True, scope="module")
+def no_process_is_left():
+    yield
+    chat_template.end_process()
 
 
 def byte_level(bos=False):
