@@ -4,6 +4,7 @@ Each is one change of a folder's name, so a kill leaves a run under its old name
 bears its old name in a file until all that names it follows.
 """
 
+import os
 import shutil
 import time
 from collections.abc import Mapping, Sequence
@@ -85,10 +86,14 @@ def follow_rename(workspace: Workspace, old: str, new: str) -> None:
         DiskFullError, WorkspaceError: Some may be left as they were.
     """
     for other in dependents(workspace, old):
-        if not other.path.exists():  # the queue has let it go meanwhile
+        if not other.path.exists():  # the queue has let it go meanwhile, or it is lost
             continue
         base_model = f"{new}@{other.which}"
+        with raising_disk_errors(other.path):
+            changed = other.path.stat()
         write_whole(other.path, run_to_toml(other.config.model_copy(update={"base_model": base_model})))
+        with suppress(OSError):  # it counts as changed when it was trained
+            os.utime(other.path, ns=(changed.st_atime_ns, changed.st_mtime_ns))
 
 
 def forget_old_name(run: RunFolder) -> None:

@@ -76,17 +76,21 @@ def score_parts(
     """
     from core.tasks.models.text_scorer import TextScorer  # here, because it imports torch
 
-    groups = [[models[place] for place in group] for group in by_vocabulary(models)]
+    places = by_vocabulary(models)
+    groups = [[models[place] for place in group] for group in places]
     yield from _reading(models, groups)
     scorers = [TextScorer(group) for group in groups]
     complete = yield from _read(parts, size, scorers, stop)
     for scorer in scorers:
         if complete and not scorer.known_tokens:
             raise NothingToScoreError(name, _why_nothing(scorer, models))
-    result: Result = [score for scorer in scorers if scorer.tokens for score in scorer.scores(complete)]
-    result.sort(
-        key=lambda score: isinstance(score, ModelsCompared)
-    )  # of several vocabularies: the scores first
+    scored: dict[int, TextScored] = {}
+    compared: list[ModelsCompared] = []
+    for group, scorer in zip(places, scorers, strict=True):
+        if scorer.tokens:
+            scored |= zip(group, scorer.scores(complete), strict=True)
+            compared += scorer.comparisons()
+    result: Result = [*(scored[place] for place in sorted(scored)), *compared]
     yield from result
     return result
 
@@ -126,12 +130,12 @@ def _read(parts: Iterable[ReadPart], size: int, scorers: "list[TextScorer]", sto
 
 def _of_other_vocabularies(models: Sequence[OpenModel], all_differ: bool) -> str:
     names = listed([repr(model.name) for model in models])
-    which = "" if all_differ else " that differ in it"
-    their = "their predictions" if len(models) == 2 else f"the predictions of those{which}"
-    return (
-        f"The runs {names} have different vocabularies, so there is no KL divergence between {their}. "
-        "Compare bits/byte, or a run that was trained with the same tokenizer."
+    what = (
+        "have different vocabularies, so there is no KL divergence between their predictions"
+        if all_differ
+        else "do not all have one vocabulary, so KL divergence is measured only between those that do"
     )
+    return f"The runs {names} {what}. Compare bits/byte, or runs that were trained with the same tokenizer."
 
 
 def _why_nothing(scorer: "TextScorer", models: Sequence[OpenModel]) -> str:

@@ -76,8 +76,8 @@ class TextScorer:
             self._score(batch, stop)
             yield
 
-    def scores(self, complete: bool) -> Iterator[TextScored | ModelsCompared]:
-        """What was measured: of each model, and of each other one beside the first."""
+    def scores(self, complete: bool) -> Iterator[TextScored]:
+        """What was measured of each model."""
         for model, nats, text_nats in zip(self._models, self._nats, self._text_nats, strict=True):
             loss = nats / self.tokens
             yield TextScored(
@@ -93,6 +93,9 @@ class TextScorer:
                 context_length=self.context_length,
                 complete=complete,
             )
+
+    def comparisons(self) -> Iterator[ModelsCompared]:
+        """What was measured of the first model beside each other one."""
         for other, kl, reverse_kl in zip(self._models[1:], self._kl, self._reverse_kl, strict=True):
             yield self._comparison(other, kl / self.tokens, reverse_kl / self.tokens)
 

@@ -1,5 +1,6 @@
 """Runs are renamed, removed and restored whole, whatever happens meanwhile; who needs one is asked first."""
 
+import os
 import shutil
 import time
 from contextlib import suppress
@@ -283,10 +284,12 @@ def test_what_names_a_renamed_run_follows(trained, tiny):
     queue = RunQueue(trained)
     for name, base in (("a", "first"), ("b", "first@best"), ("c", "firsts@2"), ("d", "")):
         queue.add(name, tiny({"base_model": base}))
+    os.utime(tuned.config, (5.0, 5.0))
     rename_run(trained, "first", "new")
     assert names_to_follow(trained) == {"first": "new"}
     follow_rename(trained, "first", "new")
     assert read_run(tuned.config).base_model == "new@good"
+    assert tuned.config.stat().st_mtime == 5.0  # it was not trained
     assert [entry.config.base_model for entry in queue.entries()] == ["new@best", "new@best", "firsts@2", ""]
 
 
