@@ -65,7 +65,7 @@ def take(
         Path,
         typer.Argument(
             metavar="PATH",
-            help="A .sheep file, of `export`, or a folder of a GPT-2, Llama, Qwen2 or Qwen3 for transformers.",
+            help="A .sheep file, of `export`, or a GPT-2, Llama, Qwen2 or Qwen3: a folder for transformers, or a GGUF file.",
             parser=named_path,
         ),
     ],

@@ -55,23 +55,35 @@ def read_folder(path: Path) -> ForeignModel:
     """
     record = _json(path / CONFIG, path)
     kind = str(record.get("model_type"))
-    if kind not in SHAPES:
-        known = "GPT-2, Llama, Qwen2 and Qwen3"
-        raise NoForeignModelError(path, f"its architecture is {kind[:50]!r}, and {known} are known here")
+    model = shape_of(path, kind, record, CONFIG)
     try:
-        model, vocab_size = SHAPES[kind](record), _whole(record, "vocab_size")
+        vocab_size = _whole(record, "vocab_size")
     except _LieError as lie:
         raise NoForeignModelError(path, f"its {CONFIG} {lie}") from lie
-    except ValidationError as cause:
-        error = cause.errors(include_url=False, include_input=False)[0]
-        named = ".".join(map(str, error["loc"]))
-        raise NoForeignModelError(
-            path, f"its {CONFIG} describes no model: {named} {error['msg'].lower()}".strip()
-        ) from cause
     places = _places(path)
     _compare(path, kind, places, twin_shapes(model, kind, vocab_size))
     tokenizer = read_tokenizer(path, vocab_size)
     return ForeignModel(path.name, kind, model, vocab_size, tokenizer, partial(_tensor, path, kind, places))
+
+
+def shape_of(path: Path, kind: str, record: Record, where: str) -> ModelConfig:
+    """The shape that a record describes in the words of `config.json`; `where` names what it comes from.
+
+    Raises:
+        NoForeignModelError: It is of another family, or describes no model.
+    """
+    if kind not in SHAPES:
+        known = "GPT-2, Llama, Qwen2 and Qwen3"
+        raise NoForeignModelError(path, f"its architecture is {kind[:50]!r}, and {known} are known here")
+    try:
+        return SHAPES[kind](record)
+    except _LieError as lie:
+        raise NoForeignModelError(path, f"its {where} {lie}") from lie
+    except ValidationError as cause:
+        error = cause.errors(include_url=False, include_input=False)[0]
+        named = ".".join(map(str, error["loc"]))
+        reason = f"its {where} describes no model: {named} {error['msg'].lower()}"
+        raise NoForeignModelError(path, reason.strip()) from cause
 
 
 class _LieError(Exception):
@@ -119,7 +131,7 @@ def _gpt2_shape(record: Record) -> ModelConfig:
         context_length=_whole(record, "n_positions"),
         positions="learned",
         activation=activations[activation],
-        norm_epsilon=record.get("layer_norm_epsilon", 1e-5),
+        norm_epsilon=record.get("layer_norm_epsilon") or 1e-5,
         attention_bias=True,
         tied_embeddings=record.get("tie_word_embeddings", True),
     )
@@ -143,7 +155,7 @@ def _modern_shape(record: Record, **own: Any) -> ModelConfig:
         "context_length": _whole(record, "max_position_embeddings"),
         "positions": "rotary",
         "norm_type": "rms_norm",
-        "norm_epsilon": record.get("rms_norm_eps", 1e-6),
+        "norm_epsilon": record.get("rms_norm_eps") or 1e-6,
         "activation": "swiglu",
         "attention_bias": record.get("attention_bias", False),
         "feed_forward_bias": record.get("mlp_bias", False),

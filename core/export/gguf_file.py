@@ -126,7 +126,7 @@ def gguf_tensors(material: Material) -> Iterator[tuple[str, "Tensor"]]:
     """
     config = material.model.config
     kind = architecture(config)
-    rename = _names(config)
+    rename = names_there(config, architecture(config))
     for name, tensor in twin_tensors(material):
         if kind == "gpt2" and _is_transposed(name):
             yield rename(name), tensor.T.contiguous()
@@ -142,7 +142,7 @@ def _interleaved(tensor: "Tensor", heads: int) -> "Tensor":
     return tensor.view(heads, 2, -1, *tensor.shape[1:]).transpose(1, 2).reshape(tensor.shape)
 
 
-def _halved(tensor: "Tensor", heads: int) -> "Tensor":
+def halved(tensor: "Tensor", heads: int) -> "Tensor":
     """What `_interleaved` was given."""
     return tensor.view(heads, -1, 2, *tensor.shape[1:]).transpose(1, 2).reshape(tensor.shape)
 
@@ -153,7 +153,7 @@ def _our_tensors(material: Material, read: "dict[str, Tensor]") -> "dict[str, Te
 
     config = material.model.config
     kind = architecture(config)
-    rename = _names(config)
+    rename = names_there(config, architecture(config))
     found = {}
     for name in material.model.state_dict():
         if config.tied_embeddings and name == "head.weight":
@@ -163,16 +163,16 @@ def _our_tensors(material: Material, read: "dict[str, Tensor]") -> "dict[str, Te
         tensors = [read[rename(each)] for each in there]
         if kind == "llama" and "qkv_proj" in name:
             heads = (config.n_heads, config.kv_heads)
-            tensors[:2] = map(_halved, tensors[:2], heads)
+            tensors[:2] = map(halved, tensors[:2], heads)
         found[name] = torch.cat(tensors)
     return found
 
 
-def _names(config: ModelConfig) -> Callable[[str], str]:
-    """What a tensor of Hugging Face's is called in GGUF."""
+def names_there(config: ModelConfig, kind: str) -> Callable[[str], str]:
+    """What a tensor of Hugging Face's is called in GGUF; `kind` is the model type."""
     from gguf import MODEL_ARCH, get_tensor_name_map
 
-    known = get_tensor_name_map(MODEL_ARCH[architecture(config).upper()], config.n_layers)
+    known = get_tensor_name_map(MODEL_ARCH[kind.upper()], config.n_layers)
 
     def rename(name: str) -> str:
         found = known.get_name(name, try_suffixes=(".weight", ".bias"))

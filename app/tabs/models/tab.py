@@ -110,7 +110,10 @@ class ModelsTab(DropArea, Tab):
         self.search_box.setToolTip("Show only runs whose name, tags, note, state or preset have these words")
         self.search_box.textChanged.connect(self.table.search)
         self.take_button = named_button(
-            "&Take in", "takeButton", "add", "Bring in a model: a .sheep file, or a folder of transformers"
+            "&Take in",
+            "takeButton",
+            "add",
+            "Bring in a model: a .sheep or GGUF file, or a folder of transformers",
         )
         self.take_button.setMenu(self.take_menu(self.take_button))
         self.columns_button = named_button(
@@ -132,14 +135,14 @@ class ModelsTab(DropArea, Tab):
     def take_menu(self, parent: QWidget) -> QMenu:
         """The two kinds of models that can come in."""
         menu = QMenu(parent)
-        menu.addAction("A .&sheep file…", self.choose_file)
-        menu.addAction("A &folder of transformers…", self.choose_folder)
+        menu.addAction("A &file (.sheep, .gguf)…", self.choose_file)
+        menu.addAction("A f&older of transformers…", self.choose_folder)
         return menu
 
     @Slot()
     def choose_file(self) -> None:
         """Ask which file to take in."""
-        self._choose("Take in a model", QFileDialog.FileMode.ExistingFile, "Models (*.sheep)")
+        self._choose("Take in a model", QFileDialog.FileMode.ExistingFile, "Models (*.sheep *.gguf)")
 
     @Slot()
     def choose_folder(self) -> None:

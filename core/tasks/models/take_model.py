@@ -19,6 +19,7 @@ from core.events.base import Task
 from core.events.exporting import ModelTaken
 from core.events.runs import RunEnded
 from core.export.foreign import ForeignModel, read_folder
+from core.export.foreign_gguf import is_gguf, read_file
 from core.export.sheep_file import read_about, unpack_run
 from core.runs.catalog import Catalog, is_run
 from core.runs.claims import holding_names
@@ -32,7 +33,7 @@ Write = Callable[[RunFolder, StopToken], int]  # makes the folder of a run, and 
 
 
 def take_model(workspace: Workspace, path: Path, name: str, stop: StopToken) -> Task[str]:
-    """Make a run of a `.sheep` file, or of a folder of `transformers`, once its model was opened from it.
+    """Make a run of a `.sheep` file, a GGUF file, or a folder of `transformers`, once its model was opened from it.
 
     Args:
         name: Of the new run; "" takes that of the file, with a number where a run has it.
@@ -79,6 +80,9 @@ def _source(path: Path) -> tuple[str, Write]:
     with _said(path):
         if path.is_dir():
             foreign = read_folder(path)
+            return foreign.name, partial(write_run, foreign)
+        if is_gguf(path):
+            foreign = read_file(path)
             return foreign.name, partial(write_run, foreign)
         with path.open("rb"):
             return read_about(path)[0], partial(unpack_run, path)

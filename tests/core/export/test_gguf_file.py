@@ -131,7 +131,7 @@ def test_a_wrong_type_is_a_sentence(trained, command, tmp_path):
 
 def test_a_tensor_under_the_wrong_name_is_found(filled, tiny, tmp_path, monkeypatch):
     list(train_model(filled, "first", tiny(LLAMA), StopToken()))
-    monkeypatch.setattr(gguf_file, "_halved", lambda tensor, _: tensor)
+    monkeypatch.setattr(gguf_file, "halved", lambda tensor, _: tensor)
     with pytest.raises(UnfaithfulExportError, match="logits differ"):
         exported(filled, tmp_path / "out")
     assert not (tmp_path / "out").exists()

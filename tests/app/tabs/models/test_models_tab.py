@@ -66,8 +66,8 @@ def test_without_a_run_there_are_two_ways_to_one(qtbot):
     with qtbot.waitSignal(tab.training_requested):
         qtbot.keyClick(tab.first_train_button, Qt.Key.Key_Return)
     assert [action.text() for action in tab.first_take_button.menu().actions()] == [
-        "A .&sheep file…",
-        "A &folder of transformers…",
+        "A &file (.sheep, .gguf)…",
+        "A f&older of transformers…",
     ]
     close(tab)
 

@@ -1,0 +1,276 @@
+"""A model of other people's as a GGUF file, read like a folder of `transformers`: the same names, shapes and checks.
+
+Source:
+    ggml-org, "GGUF", docs/gguf.md; llama.cpp's converter for what stands where, and its pre-tokenizers' patterns.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tokenizers import AddedToken, Regex, decoders, models, normalizers, pre_tokenizers
+from tokenizers import Tokenizer as Engine
+
+from core.config.model import ModelConfig
+from core.errors.exporting import NoForeignModelError
+from core.export.foreign import ForeignModel, shape_of
+from core.export.gguf_file import halved, names_there
+from core.export.hugging_face import twin_shapes
+from core.tokenizers.hugging_face import SPACE, HuggingFaceTokenizer
+
+if TYPE_CHECKING:
+    from gguf import GGUFReader
+    from torch import Tensor
+
+MAGIC = b"GGUF"
+TYPES = ("F32", "F16", "BF16", "Q8_0")
+UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = 2, 3, 4, 5, 6  # kinds of tokens
+# How a text is cut before merges, by the name of the pre-tokenizer; "" is GPT-2's own way
+PATTERNS = {
+    "gpt-2": "",
+    "default": "",
+    "llama-bpe": r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+    "qwen2": r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+}
+WAY_OUT = "Take in the folder for transformers that it was made of, or a file in F32, F16, BF16 or Q8_0."
+
+
+def is_gguf(path: Path) -> bool:
+    """Whether a file says that it is one."""
+    with path.open("rb") as file:
+        return file.read(len(MAGIC)) == MAGIC
+
+
+def read_file(path: Path) -> ForeignModel:
+    """Look at a file with a GPT-2, Llama, Qwen2 or Qwen3 in it.
+
+    Raises:
+        NoForeignModelError: It is none of these, or does not fit together.
+        OSError: It cannot be read.
+    """
+    from gguf import GGUFReader
+
+    try:
+        reader = GGUFReader(path)
+        fields = {name: field.contents() for name, field in reader.fields.items()}
+    except OSError:
+        raise
+    except Exception as cause:  # whatever a damaged file makes the library do
+        raise NoForeignModelError(path, "it is damaged") from cause
+    tensors = {tensor.name: tensor for tensor in reader.tensors}
+    kind = str(fields.get("general.architecture"))
+    tokens = fields.get("tokenizer.ggml.tokens")
+    if not isinstance(tokens, list) or not tokens or not all(isinstance(token, str) for token in tokens):
+        raise NoForeignModelError(path, "it has no tokenizer")
+    model = shape_of(path, kind, _record(kind, fields, tensors), "header")
+    other = next((one for one in reader.tensors if one.tensor_type.name not in TYPES), None)
+    if other is not None:
+        reason = f"its tensor {other.name[:100]} is stored as {other.tensor_type.name}"
+        raise NoForeignModelError(path, reason, WAY_OUT)
+    if "rope_freqs.weight" in tensors:
+        raise NoForeignModelError(path, "its positions are scaled by a table", WAY_OUT)
+    rename = names_there(model, kind)
+    _compare(path, model, kind, len(tokens), reader, rename)
+    tokenizer = _tokenizer(path, fields, tokens)
+    read = partial(_tensor, model, kind, tensors, rename)
+    return ForeignModel(path.stem, kind, model, len(tokens), tokenizer, read)
+
+
+def _record(kind: str, fields: dict[str, Any], tensors: dict[str, Any]) -> dict[str, Any]:
+    """The shape in the words of `config.json`."""
+
+    def of(name: str) -> Any:
+        return fields.get(f"{kind}.{name}")
+
+    tied = "output.weight" not in tensors
+    if kind == "gpt2":
+        return {
+            "model_type": kind,
+            "n_embd": of("embedding_length"),
+            "n_layer": of("block_count"),
+            "n_head": of("attention.head_count"),
+            "n_inner": of("feed_forward_length"),
+            "n_positions": of("context_length"),
+            "layer_norm_epsilon": of("attention.layer_norm_epsilon"),
+            "tie_word_embeddings": tied,
+        }
+    record = {
+        "model_type": kind,
+        "hidden_size": of("embedding_length"),
+        "num_hidden_layers": of("block_count"),
+        "num_attention_heads": of("attention.head_count"),
+        "num_key_value_heads": of("attention.head_count_kv"),
+        "head_dim": of("attention.key_length"),
+        "intermediate_size": of("feed_forward_length"),
+        "max_position_embeddings": of("context_length"),
+        "rms_norm_eps": of("attention.layer_norm_rms_epsilon"),
+        "attention_bias": "blk.0.attn_output.bias" in tensors,
+        "mlp_bias": "blk.0.ffn_up.bias" in tensors,
+        "tie_word_embeddings": tied,
+        "rope_theta": of("rope.freq_base") or 10000.0,
+    }
+    scaling = of("rope.scaling.type")
+    if scaling not in (None, "none"):
+        record["rope_scaling"] = {
+            "rope_type": scaling,
+            "factor": of("rope.scaling.factor"),
+            "original_max_position_embeddings": of("rope.scaling.original_context_length"),
+        }
+    return record
+
+
+def _compare(
+    path: Path,
+    model: ModelConfig,
+    kind: str,
+    vocab_size: int,
+    reader: "GGUFReader",
+    rename: Callable[[str], str],
+) -> None:
+    """See that the file has all tensors, of the shapes that its header gives, and no others."""
+    wanted = {}
+    for name, shape in twin_shapes(model, kind, vocab_size).items():
+        wanted[rename(name)] = tuple(reversed(shape)) if _is_turned(kind, name) else shape
+    found = {tensor.name: tuple(map(int, reversed(tensor.shape))) for tensor in reader.tensors}
+    for name in sorted(wanted.keys() | found.keys()):
+        if name not in found:
+            raise NoForeignModelError(path, f"it has no tensor {name}")
+        if name not in wanted:
+            raise NoForeignModelError(
+                path, f"it has a tensor {name[:100]}, which its header does not tell of"
+            )
+        if found[name] != wanted[name]:
+            had, meant = (" x ".join(map(str, one)) for one in (found[name], wanted[name]))
+            raise NoForeignModelError(path, f"its tensor {name} is {had}, and its header says {meant}")
+
+
+def _is_turned(kind: str, name: str) -> bool:
+    """Whether a folder of GPT-2 has this matrix as (in, out), and the file as (out, in)."""
+    return (
+        kind == "gpt2"
+        and name.endswith(".weight")
+        and any(part in name for part in (".c_attn.", ".c_proj.", ".c_fc."))
+    )
+
+
+def _tensor(
+    model: ModelConfig, kind: str, tensors: dict[str, Any], rename: Callable[[str], str], name: str
+) -> "Tensor":
+    """A tensor by its name in Hugging Face's format, in float32."""
+    import torch
+    from gguf.quants import dequantize
+
+    stored = tensors[rename(name)]
+    shape = tuple(map(int, reversed(stored.shape)))
+    tensor = torch.from_numpy(dequantize(stored.data, stored.tensor_type).copy()).view(shape)
+    if kind == "llama" and ".q_proj." in name:
+        return halved(tensor, model.n_heads)
+    if kind == "llama" and ".k_proj." in name:
+        return halved(tensor, model.kv_heads)
+    return tensor.T.contiguous() if _is_turned(kind, name) else tensor
+
+
+def _tokenizer(path: Path, fields: dict[str, Any], tokens: Sequence[str]) -> HuggingFaceTokenizer:
+    try:
+        engine = _engine(path, fields, tokens)
+        eos_id, bos_id = fields.get("tokenizer.ggml.eos_token_id"), fields.get("tokenizer.ggml.bos_token_id")
+        if type(eos_id) is not int:
+            raise NoForeignModelError(path, "it names no token that ends a text")
+        adds = fields.get("tokenizer.ggml.add_bos_token", fields.get("tokenizer.ggml.model") == "llama")
+        unknown = fields.get("tokenizer.ggml.unknown_token_id")
+        ends = [fields.get(f"tokenizer.ggml.{name}_token_id") for name in ("eot", "eom")]
+        template = fields.get("tokenizer.chat_template")
+        return HuggingFaceTokenizer(
+            engine.to_str(),
+            len(tokens),
+            eos_id,
+            unknown if type(unknown) is int else -1,
+            (bos_id,) if adds and type(bos_id) is int else (),
+            template if isinstance(template, str) else "",
+            end_ids=[one for one in ends if type(one) is int and 0 <= one < len(tokens)],
+        )
+    except ValueError as cause:
+        raise NoForeignModelError(path, f"its tokenizer cannot be used: {cause}") from cause
+
+
+def _engine(path: Path, fields: dict[str, Any], tokens: Sequence[str]) -> Engine:
+    """The `tokenizers` library's tokenizer that gives the ids which llama.cpp gives."""
+    kind = str(fields.get("tokenizer.ggml.model"))
+    if len(set(tokens)) != len(tokens):
+        raise NoForeignModelError(path, "its tokenizer has a token twice")
+    makers = {"gpt2": _byte_level, "llama": _sentence_piece, "t5": _unigram}
+    if kind not in makers:
+        raise NoForeignModelError(path, f"its tokenizer is {kind[:50]!r}, which is not known here", WAY_OUT)
+    try:
+        engine = makers[kind](path, fields, tokens)
+    except (KeyError, TypeError, IndexError, AttributeError) as cause:
+        raise NoForeignModelError(path, "its tokenizer is damaged") from cause
+    types = fields.get("tokenizer.ggml.token_type") or [1] * len(tokens)
+    if len(types) != len(tokens):
+        raise NoForeignModelError(path, "its tokenizer is damaged")
+    added = [
+        AddedToken(token, special=type_ in (UNKNOWN, CONTROL), normalized=False)
+        for token, type_ in zip(tokens, types, strict=True)
+        if type_ in (UNKNOWN, CONTROL, USER_DEFINED)
+    ]
+    engine.add_special_tokens([token for token in added if token.special])
+    engine.add_tokens([token for token in added if not token.special])
+    return engine
+
+
+def _byte_level(path: Path, fields: dict[str, Any], tokens: Sequence[str]) -> Engine:
+    pre = str(fields.get("tokenizer.ggml.pre", "default"))
+    if pre not in PATTERNS:
+        raise NoForeignModelError(
+            path, f"its tokenizer cuts text in the way {pre[:50]!r}, which is not known here", WAY_OUT
+        )
+    merges = [tuple(pair.split(" ", 1)) for pair in fields.get("tokenizer.ggml.merges") or ()]
+    ids = {token: token_id for token_id, token in enumerate(tokens)}
+    if not all(len(pair) == 2 and {*pair, "".join(pair)} <= ids.keys() for pair in merges):
+        raise NoForeignModelError(path, "its tokenizer is damaged")
+    engine = Engine(models.BPE(vocab=ids, merges=merges))
+    whole = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=not PATTERNS[pre])
+    cut = [pre_tokenizers.Split(Regex(PATTERNS[pre]), "isolated")] if PATTERNS[pre] else []
+    engine.pre_tokenizer = pre_tokenizers.Sequence([*cut, whole])
+    engine.decoder = decoders.ByteLevel()
+    return engine
+
+
+def _sentence_piece(path: Path, fields: dict[str, Any], tokens: Sequence[str]) -> Engine:
+    """Two neighbours become the token with the best score; so their order is that of the scores."""
+    del path
+    scores = fields["tokenizer.ggml.scores"]
+    ids = {token: token_id for token_id, token in enumerate(tokens)}
+    ranked = sorted(range(len(tokens)), key=lambda token_id: (-scores[token_id], token_id))
+    merges = [
+        (tokens[token_id][:at], tokens[token_id][at:])
+        for token_id in ranked
+        for at in range(1, len(tokens[token_id]))
+        if tokens[token_id][:at] in ids and tokens[token_id][at:] in ids
+    ]
+    unknown = fields.get("tokenizer.ggml.unknown_token_id", 0)
+    engine = Engine(
+        models.BPE(vocab=ids, merges=merges, unk_token=tokens[unknown], byte_fallback=True, fuse_unk=True)
+    )
+    _write_spaces(engine, bool(fields.get("tokenizer.ggml.add_space_prefix", True)))
+    return engine
+
+
+def _unigram(path: Path, fields: dict[str, Any], tokens: Sequence[str]) -> Engine:
+    del path
+    scores = fields["tokenizer.ggml.scores"]
+    unknown = fields.get("tokenizer.ggml.unknown_token_id", 0)
+    engine = Engine(models.Unigram([*zip(tokens, map(float, scores), strict=True)], unk_id=unknown))
+    _write_spaces(engine, bool(fields.get("tokenizer.ggml.add_space_prefix", True)))
+    return engine
+
+
+def _write_spaces(engine: Engine, before: bool) -> None:
+    """As SentencePiece does: a sign for a space, and one before the text."""
+    prepend = [normalizers.Prepend(SPACE)] if before else []
+    engine.normalizer = normalizers.Sequence([*prepend, normalizers.Replace(" ", SPACE)])
+    strip = [decoders.Strip(" ", 1, 0)] if before else []
+    engine.decoder = decoders.Sequence(
+        [decoders.Replace(SPACE, " "), decoders.ByteFallback(), decoders.Fuse(), *strip]
+    )

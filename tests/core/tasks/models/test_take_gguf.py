@@ -1,0 +1,179 @@
+"""GGUF files become runs: our own exports come back equal, and what does not fit together gets a sentence."""
+
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from gguf import GGUFReader, GGUFWriter
+
+from core.control import StopToken
+from core.errors.base import UserFacingError
+from core.errors.exporting import NoForeignModelError
+from core.export import foreign_gguf
+from core.runs.folder import Workspace
+from core.runs.loading import load_model
+from core.tasks.models.export_model import export_model
+from core.tasks.models.take_model import take_model
+from core.tasks.training.train_model import train_model
+from tests.core.export.test_gguf_file import QWEN3, SHAPES, WIDE
+
+TEXTS = ["the old dog", " hens  sleep", "a", ""]
+
+
+def exported(workspace, path, number_type="f32", name="first"):
+    _ = [*export_model(workspace, name, "best", "gguf", path, StopToken(), number_type=number_type)]
+    return path / "model.gguf"
+
+
+def taken(root, path, name=""):
+    workspace = Workspace(root)
+    workspace.prepare()
+    return load_model(workspace.run([*take_model(workspace, path, name, StopToken())][-1].name), "best")
+
+
+@pytest.mark.parametrize("changes", SHAPES.values(), ids=SHAPES)
+def test_our_export_comes_back_equal(filled, tiny, tmp_path, changes):
+    list(train_model(filled, "first", tiny(changes), StopToken()))
+    ours = load_model(filled.run("first"), "best")
+    theirs = taken(tmp_path / "workspace", exported(filled, tmp_path / "out"))
+    ids = torch.arange(8)[None] % ours.tokenizer.vocab_size
+    with torch.no_grad():
+        assert (ours.model(ids) - theirs.model(ids)).abs().max() < 1e-5
+    for text in TEXTS:
+        assert theirs.tokenizer.encode(text) == ours.tokenizer.encode(text)
+        assert theirs.tokenizer.decode(ours.tokenizer.encode(text)) == text
+    assert theirs.tokenizer.eos_id == 3
+
+
+@pytest.mark.parametrize(("number_type", "most"), [("f16", 1e-2), ("bf16", 0.1), ("q8_0", 0.2)])
+def test_smaller_numbers_are_read(filled, tiny, tmp_path, number_type, most):
+    list(train_model(filled, "first", tiny(QWEN3 | WIDE), StopToken()))
+    ours = load_model(filled.run("first"), "best")
+    theirs = taken(tmp_path / "workspace", exported(filled, tmp_path / "out", number_type))
+    with torch.no_grad():
+        assert (ours.model(torch.arange(8)[None]) - theirs.model(torch.arange(8)[None])).abs().max() < most
+
+
+@pytest.mark.parametrize("scores", ["rising", "falling"])
+def test_sentence_piece_merges_by_score(scores):
+    tokens = [
+        "<unk>",
+        "<s>",
+        "</s>",
+        "▁",
+        "a",
+        "b",
+        "c",
+        "ab",
+        "bc",
+        "abc",
+        "▁a",
+        *(f"<0x{byte:02X}>" for byte in range(256)),
+    ]
+    order = np.arange(len(tokens), dtype=float)
+    fields = {
+        "tokenizer.ggml.model": "llama",
+        "tokenizer.ggml.scores": list(order if scores == "rising" else -order),
+        "tokenizer.ggml.token_type": [2, 3, 3, *[1] * 8, *[6] * 256],
+        "tokenizer.ggml.eos_token_id": 2,
+        "tokenizer.ggml.bos_token_id": 1,
+        "tokenizer.ggml.unknown_token_id": 0,
+    }
+    tokenizer = foreign_gguf._tokenizer(Path("x"), fields, tokens)
+    found = [tokenizer.tokens[one] for one in tokenizer.encode("abc")]
+    assert found == (["▁a", "bc"] if scores == "rising" else ["▁", "abc"])
+    assert tokenizer.prefix == (1,)
+    assert tokenizer.decode(tokenizer.encode("abcé")) == "abcé"
+
+
+@pytest.fixture
+def file(filled, tiny, tmp_path):
+    list(train_model(filled, "first", tiny(QWEN3), StopToken()))
+    return exported(filled, tmp_path / "out")
+
+
+def rewritten(file, out, change):
+    """The same file with other fields, or without some."""
+    reader = GGUFReader(file)
+    fields = {name: field.contents() for name, field in reader.fields.items() if not name.startswith("GGUF.")}
+    tensors = {tensor.name: tensor.data for tensor in reader.tensors}
+    change(fields, tensors)
+    writer = GGUFWriter(out, fields.pop("general.architecture"))
+    for name, value in fields.items():
+        if isinstance(value, bool):
+            writer.add_bool(name, value)
+        elif isinstance(value, str):
+            writer.add_string(name, value)
+        elif isinstance(value, list):
+            writer.add_array(name, value)
+        elif isinstance(value, float):
+            writer.add_float32(name, value)
+        else:
+            writer.add_uint32(name, value)
+    for name, data in tensors.items():
+        writer.add_tensor(name, np.array(data))
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    return out
+
+
+LIES = {
+    "another architecture": (
+        lambda f, _t: f.update({"general.architecture": "bert"}),
+        "architecture is 'bert'",
+    ),
+    "another width": (lambda f, _t: f.update({"qwen3.embedding_length": 99}), "header"),
+    "no layers": (lambda f, _t: f.pop("qwen3.block_count"), "num_hidden_layers"),
+    "more layers": (lambda f, _t: f.update({"qwen3.block_count": 3}), "no tensor blk.2."),
+    "a tensor more": (lambda _f, t: t.update({"blk.0.more": np.ones(2, np.float32)}), "a tensor blk.0.more"),
+    "a tensor missing": (lambda _f, t: t.pop("blk.1.ffn_norm.weight"), "no tensor blk.1.ffn_norm.weight"),
+    "not a number": (
+        lambda _f, t: t.update({"output_norm.weight": np.full(16, np.nan, np.float32)}),
+        "finite",
+    ),
+    "no tokenizer": (lambda f, _t: f.pop("tokenizer.ggml.tokens"), "no tokenizer"),
+    "another tokenizer": (lambda f, _t: f.update({"tokenizer.ggml.model": "bert"}), "tokenizer is 'bert'"),
+    "an end that is no token": (
+        lambda f, _t: f.update({"tokenizer.ggml.eos_token_id": 10**6}),
+        "none of the model's",
+    ),
+    "a table of positions": (
+        lambda _f, t: t.update({"rope_freqs.weight": np.ones(4, np.float32)}),
+        "a table",
+    ),
+}
+
+
+@pytest.mark.parametrize("lie", LIES)
+def test_what_does_not_fit_together_is_said(file, tmp_path, lie):
+    change, said = LIES[lie]
+    path = rewritten(file, tmp_path / "lie.gguf", change)
+    with pytest.raises(UserFacingError) as raised:
+        taken(tmp_path / "workspace", path)
+    assert said in raised.value.message
+    assert list((tmp_path / "workspace" / "runs").iterdir()) == []
+
+
+def test_a_way_to_cut_text_that_is_not_known_is_named():
+    fields = {"tokenizer.ggml.model": "gpt2", "tokenizer.ggml.pre": "tekken"}
+    with pytest.raises(NoForeignModelError, match="tekken"):
+        foreign_gguf._engine(Path("x"), fields, ["a"])
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_damaged_file_ends_in_a_sentence(file, tmp_path, seed):
+    rng, content = random.Random(seed), bytearray(file.read_bytes())
+    if seed % 3 == 0:
+        content = content[: rng.randrange(4, len(content))]
+    for _ in range(rng.choice((1, 8, 200))):
+        content[rng.randrange(4, min(len(content), 6000))] = rng.randrange(256)
+    path = tmp_path / "damaged.gguf"
+    path.write_bytes(content)
+    try:
+        taken(tmp_path / "workspace", path)
+    except UserFacingError as error:
+        assert error.message.endswith(".")
