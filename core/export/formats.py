@@ -64,7 +64,7 @@ FORMATS = (
     ExportFormat(
         "hf",
         "Hugging Face folder",
-        ("f32",),
+        ("f32", "f16", "bf16"),
         "hugging_face:obstacles",
         "hugging_face:parts",
         "hugging_face:verify",

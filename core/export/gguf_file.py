@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.config.model import ModelConfig
 from core.errors.exporting import UnfaithfulExportError
-from core.export.hugging_face import TOLERANCE, architecture, model_obstacles, twin_tensors
+from core.export.hugging_face import TOLERANCE, architecture, curve_part, model_obstacles, twin_tensors
 from core.export.material import FilePart, Material, Shape, Verified
 from core.export.model_card import model_card
 from core.export.naming import gpt2_name, qwen3_names
@@ -78,11 +78,12 @@ def obstacles(shape: Shape) -> Sequence[str]:
 
 def parts(material: Material) -> Sequence[FilePart]:
     """The file, a Modelfile for Ollama, and the card."""
-    card = model_card(material.facts, material.model.config, material.tokenizer, USE)
+    card = model_card(material.facts, material.model.config, material.tokenizer, USE, with_curve=True)
     return (
         FilePart(MODEL, lambda path: _write(path, material)),
         FilePart("Modelfile", lambda path: path.write_text(_modelfile(material), "utf-8")),
         FilePart("README.md", lambda path: path.write_text(card, "utf-8")),
+        *curve_part(material.facts),
     )
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from core.config.model import ModelConfig
 from core.errors.exporting import UnfaithfulExportError
 from core.export.material import Facts, FilePart, Material, Shape, Verified
-from core.export.model_card import model_card
+from core.export.model_card import CURVE, model_card
 from core.export.naming import (
     gpt2_name,
     has_gpt2_twin,
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 TITLE = "Hugging Face folder"
+DTYPES = {"f32": "float32", "f16": "float16", "bf16": "bfloat16"}  # torch's names
 TOLERANCE = 1e-4  # between logits, in float32
 GELU_NAMES = {"gelu": "gelu", "gelu_tanh": "gelu_new", "relu": "relu"}
 WEIGHTS = "model.safetensors"
@@ -65,11 +66,11 @@ def parts(material: Material) -> Sequence[FilePart]:
         *sorted({*tokenizer.end_ids} - {tokenizer.eos_id}),
         *roles,
     ]  # as `core/generation/writing.py`
-    card = model_card(material.facts, config, material.tokenizer, _use(material.facts))
+    card = model_card(material.facts, config, material.tokenizer, _use(material.facts), with_curve=True)
     begin = (tokenizer.prefix or (tokenizer.eos_id,))[0]
     generation = {"bos_token_id": begin, "eos_token_id": ends, "pad_token_id": _pad_id(tokenizer)}
     records = {
-        "config.json": _config(config, tokenizer),
+        "config.json": _config(config, tokenizer, material.number_type),
         "generation_config.json": generation,
         "tokenizer_config.json": tokenizer_config(config, tokenizer, chats),
     }
@@ -77,8 +78,14 @@ def parts(material: Material) -> Sequence[FilePart]:
         *(FilePart(name, partial(_write_json, record)) for name, record in records.items()),
         FilePart("tokenizer.json", lambda path: to_engine(material.tokenizer).save(str(path))),
         FilePart("README.md", lambda path: path.write_text(card, "utf-8")),
+        *curve_part(material.facts),
         FilePart(WEIGHTS, lambda path: _write_weights(path, material)),
     )
+
+
+def curve_part(facts: Facts) -> Sequence[FilePart]:
+    """The picture that the card shows; none where nothing was measured."""
+    return [FilePart(CURVE, lambda path: path.write_bytes(facts.curve))] if facts.curve else []
 
 
 def twin_tensors(material: Material) -> Iterator[tuple[str, "Tensor"]]:
@@ -165,14 +172,14 @@ def verify(material: Material, folder: Path, ids: Sequence[int]) -> Verified:
     """Load the folder as its user will, and compare logits; only tensors where `transformers` is not installed.
 
     Raises:
-        UnfaithfulExportError: They differ by more than `TOLERANCE`, or a tensor is not what was written.
+        UnfaithfulExportError: In f32, they differ by more than `TOLERANCE`; or a tensor is not what was written.
     """
     import torch
     from safetensors.torch import load_file
     from tokenizers import Tokenizer as Engine
 
     written = load_file(folder / WEIGHTS)
-    for name, tensor in twin_tensors(material):
+    for name, tensor in _stored_tensors(material):
         if name not in written or not torch.equal(written[name], tensor):
             raise UnfaithfulExportError(TITLE, f"{name} is not what was written")
     encode = plain_encoder(Engine.from_file(str(folder / "tokenizer.json")))
@@ -190,7 +197,7 @@ def verify(material: Material, folder: Path, ids: Sequence[int]) -> Verified:
     with torch.no_grad():
         theirs = loaded.eval()(windows).logits  # (B, T, V)
         difference = (theirs - material.model(windows)).abs().max().item()
-    if not difference <= TOLERANCE:
+    if not difference <= (TOLERANCE if material.number_type == "f32" else float("inf")):
         raise UnfaithfulExportError(TITLE, f"its logits differ by {difference:.1e}")
     return Verified(difference, encode)
 
@@ -233,7 +240,7 @@ def _pad_id(tokenizer: Tokenizer) -> int:
     return tokenizer.eos_id if isinstance(tokenizer, HuggingFaceTokenizer) else PAD
 
 
-def _config(config: ModelConfig, tokenizer: Tokenizer) -> dict[str, Any]:
+def _config(config: ModelConfig, tokenizer: Tokenizer, number_type: str) -> dict[str, Any]:
     kind = architecture(config)
     common: dict[str, Any] = {
         "model_type": kind,
@@ -242,7 +249,7 @@ def _config(config: ModelConfig, tokenizer: Tokenizer) -> dict[str, Any]:
         "eos_token_id": tokenizer.eos_id,
         "pad_token_id": _pad_id(tokenizer),
         "tie_word_embeddings": config.tied_embeddings,
-        "dtype": "float32",
+        "dtype": DTYPES[number_type],
     }
     if kind == "gpt2":
         return common | {
@@ -324,7 +331,21 @@ def _write_json(record: Mapping[str, Any], path: Path) -> None:
 def _write_weights(path: Path, material: Material) -> None:
     from core.runs.tensor_file import write_tensors
 
-    write_tensors(path, dict(twin_tensors(material)))
+    write_tensors(path, dict(_stored_tensors(material)))
+
+
+def _stored_tensors(material: Material) -> "Iterator[tuple[str, Tensor]]":
+    """The weights as they are rounded, all of one type, as `transformers` expects it."""
+    import torch
+
+    dtype = getattr(torch, DTYPES[material.number_type])
+    for name, tensor in twin_tensors(material):
+        stored = tensor.to(dtype)
+        if not torch.isfinite(stored).all():
+            raise UnfaithfulExportError(
+                TITLE, f"{name} has a weight that is too large for {DTYPES[material.number_type]}"
+            )
+        yield name, stored
 
 
 def _use(facts: Facts) -> str:

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 class Facts:
     """What a model card says. `val_loss` is in nats per token, `characters` are those of the training and validation text.
 
-    `description` and `licence` are the user's, "" where none was written.
+    `description` and `licence` are the user's, "" where none was written. `curve` is a PNG of the losses, b"" where none were
+    measured, `samples` are prompts with what the model wrote.
     """
 
     name: str
@@ -33,6 +34,8 @@ class Facts:
     has_conversations: bool
     description: str = ""
     licence: str = ""
+    curve: bytes = b""
+    samples: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,11 @@ import re
 from core.config.model import ModelConfig
 from core.export.material import Facts
 from core.tokenizers.tokenizer import Tokenizer
-from core.wording import counted, number
+from core.wording import counted, number, printable
 
 TOKENIZERS = {"bpe": "BPE", "char": "characters", "word": "words", "hf": "another program's"}
+CURVE = "curve.png"
+LONGEST_SAMPLE = 200  # characters
 FRONT_MATTER = """---
 {licence}pipeline_tag: text-generation
 tags:
@@ -17,11 +19,14 @@ tags:
 _IDENTIFIER = re.compile(r"[a-z0-9][a-z0-9.-]*")
 
 
-def model_card(facts: Facts, config: ModelConfig, tokenizer: Tokenizer, use: str) -> str:
+def model_card(
+    facts: Facts, config: ModelConfig, tokenizer: Tokenizer, use: str, *, with_curve: bool = False
+) -> str:
     """The card as Markdown, with Hugging Face's front matter.
 
     Args:
         use: How this format is opened.
+        with_curve: Whether the picture `CURVE` lies beside it.
     """
     purpose = "answers messages" if facts.has_conversations else "continues texts"
     return f"""{_front_matter(facts.licence)}
@@ -35,9 +40,9 @@ A language model of {counted(facts.parameters, "parameter")} that {purpose}, mad
 
 ## Training
 
-{_training(facts)}
+{_training(facts, with_curve)}
 
-## Use
+{_samples(facts)}## Use
 
 {use}
 
@@ -70,7 +75,7 @@ def _shape(config: ModelConfig, tokenizer: Tokenizer) -> str:
     )
 
 
-def _training(facts: Facts) -> str:
+def _training(facts: Facts, with_curve: bool) -> str:
     data = (
         f"{counted(facts.documents, 'document')} of {counted(facts.characters, 'character')} in all. "
         if facts.documents
@@ -81,4 +86,20 @@ def _training(facts: Facts) -> str:
     how = f"Preset {facts.preset}, step {number(facts.step)}, {counted(facts.tokens, 'token')} read. "
     loss = f"Validation loss {facts.val_loss:.4f} nats/token. " if facts.val_loss is not None else ""
     bits = f"{facts.bits_per_byte:.3f} bits per byte of validation text." if facts.bits_per_byte else ""
-    return f"{data}{how}{loss}{bits}".strip()
+    curve = (
+        f"\n\n![Training and validation loss, nats per token]({CURVE})" if with_curve and facts.curve else ""
+    )
+    return f"{data}{how}{loss}{bits}".strip() + curve
+
+
+def _samples(facts: Facts) -> str:
+    """What it wrote of itself at the end of its training."""
+    if not facts.samples:
+        return ""
+    said = "\n\n".join(f"    {_line(prompt)}\n    → {_line(text)}" for prompt, text in facts.samples)
+    return f"## Samples\n\n{said}\n\n"
+
+
+def _line(text: str) -> str:
+    shown = printable(text)
+    return f"{shown[:LONGEST_SAMPLE]}…" if len(shown) > LONGEST_SAMPLE else shown

@@ -22,16 +22,18 @@ from core.errors.exporting import (
     UnfaithfulExportError,
 )
 from core.errors.system import system_error
-from core.events.base import Task
+from core.events.base import Event, Task
 from core.events.exporting import ExportProgress, ModelExported
-from core.events.runs import Evaluated
+from core.events.runs import Evaluated, SampleWritten
 from core.export.formats import ExportFormat, format_named, number_type_of
 from core.export.material import Facts, Material, Shape, Verified
 from core.export.tokenizer_json import first_difference
 from core.runs.catalog import Catalog, has_conversations, read_config
 from core.runs.folder import RunFolder, Workspace
+from core.runs.history import RunHistory
 from core.runs.notes import read_notes
 from core.runs.pointers import find_checkpoint
+from core.runs.quantities import ChartChoice
 from core.tokenizers.files import load_tokenizer
 from core.tokenizers.tokenizer import IdArray, Tokenizer, byte_lengths
 
@@ -166,7 +168,11 @@ def _dataset(workspace: Workspace, loaded: "LoadedModel", stop: StopToken) -> Da
 
 def _facts(workspace: Workspace, run: RunFolder, loaded: "LoadedModel", dataset: Dataset | None) -> Facts:
     state, notes = loaded.state, read_notes(run)
-    measured = [event for event in Catalog(workspace).events(run.name) if isinstance(event, Evaluated)]
+    events = [
+        event for event in Catalog(workspace).events(run.name) if getattr(event, "step", 0) <= state.step
+    ]
+    measured = [event for event in events if isinstance(event, Evaluated)]
+    written = [event for event in events if isinstance(event, SampleWritten)]
     at_step = [event for event in measured if event.step == state.step]
     return Facts(
         name=run.name,
@@ -181,7 +187,19 @@ def _facts(workspace: Workspace, run: RunFolder, loaded: "LoadedModel", dataset:
         has_conversations=has_conversations(run, state),
         description=notes.description,
         licence=notes.licence,
+        curve=_curve(run.name, events) if len(measured) > 1 else b"",
+        samples=tuple((event.prompt, event.text) for event in written if event.step == written[-1].step),
     )
+
+
+def _curve(name: str, events: Sequence[Event]) -> bytes:
+    """The losses up to the checkpoint as a PNG."""
+    from core.figures import rendered  # here, because it imports matplotlib
+    from core.reporting.charts import draw_curves
+
+    history = RunHistory()
+    history.extend(events)
+    return rendered(draw_curves({name: history}, ChartChoice(quantities=("loss",))), ".png")
 
 
 def _some_ids(loaded: "LoadedModel", dataset: Dataset | None) -> Sequence[int]:

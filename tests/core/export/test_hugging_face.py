@@ -10,6 +10,7 @@ from safetensors.torch import load_file
 
 from core.config.toml import run_to_toml
 from core.control import StopRequested, StopToken
+from core.errors.exporting import UnfaithfulExportError
 from core.events.exporting import ModelExported
 from core.export import hugging_face
 from core.export.tokenizer_json import first_difference, plain_encoder, to_engine
@@ -123,7 +124,7 @@ def test_the_command_exports_and_says_how_it_compared(trained, command, records,
     assert (code, "logits differ by at most" in out) == (0, True)
     assert {file.name for file in (tmp_path / "out").iterdir()} == {
         *("config.json", "generation_config.json", "model.safetensors", "tokenizer.json"),
-        *("tokenizer_config.json", "README.md"),
+        *("tokenizer_config.json", "README.md", "curve.png"),
     }
     code, found = records("export", "first", "--out", tmp_path / "two", *place)
     assert (code, found[-1]["event"], found[-1]["format"]) == (0, "model_exported", "hf")
@@ -219,3 +220,46 @@ def test_wrong_names_are_sentences(trained, command, tmp_path):
     code, _, said = command("export", "first", "--format", "pickle", *place)
     assert (code, "The formats are" in said) == (2, True)
     assert command("export", "first", "--out", tmp_path / "no" / "folder", *place[2:])[0] == 1
+
+
+@pytest.mark.parametrize(
+    ("number_type", "dtype", "most"), [("f16", torch.float16, 1e-2), ("bf16", torch.bfloat16, 0.1)]
+)
+def test_smaller_numbers_are_rounded_as_asked_and_the_difference_is_told(
+    filled, tiny, tmp_path, number_type, dtype, most
+):
+    list(train_model(filled, "first", tiny(MODERN), StopToken()))
+    stream = export_model(
+        filled, "first", "best", "hf", tmp_path / "out", StopToken(), number_type=number_type
+    )
+    end = [*stream][-1]
+    assert 0 < end.largest_difference <= most
+    tensors = load_file(tmp_path / "out" / "model.safetensors")
+    assert {tensor.dtype for tensor in tensors.values()} == {dtype}
+    ours = load_model(filled.run("first"), "best").model.state_dict()
+    assert torch.equal(tensors["model.norm.weight"], ours["final_norm.weight"].to(dtype))
+    assert json.loads((tmp_path / "out" / "config.json").read_text())["dtype"] == str(dtype).removeprefix(
+        "torch."
+    )
+
+
+def test_a_weight_that_is_too_large_for_a_type_is_no_infinity(filled, tiny, tmp_path, monkeypatch):
+    list(train_model(filled, "first", tiny(MODERN), StopToken()))
+    real = hugging_face.twin_tensors
+    monkeypatch.setattr(
+        hugging_face,
+        "twin_tensors",
+        lambda material: ((name, tensor * 1e9) for name, tensor in real(material)),
+    )
+    with pytest.raises(UnfaithfulExportError, match="too large for float16"):
+        list(export_model(filled, "first", "best", "hf", tmp_path / "out", StopToken(), number_type="f16"))
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_card_has_the_curve_and_what_the_model_wrote(trained, tmp_path):
+    exported(trained, tmp_path / "out")
+    card = (tmp_path / "out" / "README.md").read_text()
+    assert "](curve.png)" in card
+    assert (tmp_path / "out" / "curve.png").read_bytes().startswith(b"\x89PNG")
+    assert "## Samples" in card
+    assert "    → " in card
