@@ -4,12 +4,18 @@ Shapes
     K  tokens in question, ranked
 """
 
+import re
 from typing import Any, Literal
+
+from pydantic import field_validator
+from pydantic_core import PydanticCustomError
 
 from core.config.setting import Config, setting
 
 WeightsFormat = Literal["auto", "float32", "bfloat16", "int8"]
 
+MOST_BIASES, LARGEST_BIAS = 300, 100
+BIAS = re.compile(r"\s*(?P<token>[0-9]{1,9})\s*=\s*(?P<bias>[+-]?[0-9]{1,3}(?:\.[0-9]{1,9})?)\s*")
 LARGEST_SEED = 2**32 - 1
 COLDEST = 1e-6  # a lower temperature than this takes the likeliest token
 
@@ -61,6 +67,25 @@ class SamplingConfig(Config):
         ge=0,
         le=1_000_000,
     )
+    frequency_penalty: float = setting(
+        0.0,
+        "Frequency penalty",
+        "Taken from a token's logit for each time that the reply has it already; negative favours repetition; 0: off.",
+        ge=-2,
+        le=2,
+    )
+    presence_penalty: float = setting(
+        0.0,
+        "Presence penalty",
+        "Taken from a token's logit once the reply has it, however often; negative favours repetition; 0: off.",
+        ge=-2,
+        le=2,
+    )
+    logit_bias: tuple[str, ...] = setting(
+        (),
+        "Token biases",
+        "Added to the logits of tokens, as ID=BIAS: 50=-100 rules token 50 out, 50=100 lets hardly another one come.",
+    )
     max_new_tokens: int = setting(
         200,
         "Maximum length",
@@ -88,6 +113,24 @@ class SamplingConfig(Config):
         "bfloat16: half the memory. int8: a quarter, and the fastest on processors; replies can differ slightly. "
         "Changing it loads the model again.",
     )
+
+    @field_validator("logit_bias")
+    @classmethod
+    def _refuse_what_is_no_bias(cls, biases: tuple[str, ...]) -> tuple[str, ...]:
+        if len(biases) > MOST_BIASES:
+            raise PydanticCustomError("biases", f"There are at most {MOST_BIASES} biases")
+        for bias in biases:
+            found = BIAS.fullmatch(bias)
+            if found is None or abs(float(found["bias"])) > LARGEST_BIAS:
+                message = f"A bias is like 50=-1.5: a token's number and up to {LARGEST_BIAS} either way"
+                raise PydanticCustomError("bias", message)
+        return biases
+
+    @property
+    def biases(self) -> dict[int, float]:
+        """What is added to the logits of tokens, by id."""
+        pairs = (bias.split("=") for bias in self.logit_bias)
+        return {int(token): float(bias) for token, bias in pairs}
 
     @property
     def is_greedy(self) -> bool:

@@ -12,7 +12,14 @@ import torch
 from torch import Tensor
 
 from core.config.sampling import SamplingConfig
-from core.generation.sampling import apply_filters, penalise, seen_tokens
+from core.generation.sampling import (
+    add_biases,
+    apply_filters,
+    count_tokens,
+    discourage,
+    penalise,
+    seen_tokens,
+)
 
 LEFT, GREEDY, TOP_K, TOP_P, MIN_P = range(5)
 FILTERS = ("", "greedy", "top-k", "top-p", "min-p")  # what ruled a token out, by these numbers
@@ -39,18 +46,26 @@ class Outlook:
         return int((self.removed_by == LEFT).sum())
 
 
-def outlook(logits: Tensor, history: Sequence[int], config: SamplingConfig, n_first: int) -> Outlook:
+def outlook(
+    logits: Tensor, history: Sequence[int], config: SamplingConfig, n_first: int, n_written: int = 0
+) -> Outlook:
     """What the sampler makes of the model's scores; its steps are those of `draw`.
 
     Args:
         logits: (V,).
         history: What the penalty counts, the oldest token first.
+        n_written: How many tokens at the end of it are the reply's, which frequency and presence penalties count.
         n_first: How many of the likeliest tokens are to be ranked.
     """
     logits = logits.float()
     counted = history if config.repetition_penalty != 1 else ()
     seen = seen_tokens(counted, config.repetition_window, logits)  # (V,)
     penalised = penalise(logits, seen, config.repetition_penalty)  # (V,)
+    if config.frequency_penalty or config.presence_penalty:
+        counts = count_tokens(history[len(history) - n_written :], logits)  # (V,)
+        seen = seen | (counts > 0)  # (V,)
+        penalised = discourage(penalised, counts, config.frequency_penalty, config.presence_penalty)  # (V,)
+    penalised = add_biases(penalised, config.biases)  # (V,)
     final, removed_by = _drawn_with(penalised, config)
     probs = logits.softmax(dim=-1)  # (V,)
     first = penalised.topk(min(n_first, len(penalised))).indices  # (n_first,)

@@ -13,7 +13,15 @@ from torch import Tensor
 from core.config.sampling import SamplingConfig
 from core.events.replies import ContextMoved
 from core.generation.context import ContextPolicy, PlainText
-from core.generation.sampling import draw, penalise, seen_tokens, skip_draws
+from core.generation.sampling import (
+    add_biases,
+    count_tokens,
+    discourage,
+    draw,
+    penalise,
+    seen_tokens,
+    skip_draws,
+)
 
 PLAIN_TEXT = PlainText()
 
@@ -51,6 +59,9 @@ class Row:
         self._generator = make_generator(config.seed)
         self._left = config.max_new_tokens
         self._history: list[int] = []  # the prompt as it was first read, and all that was written
+        self._n_written = 0
+        self._counts: Tensor | None = None  # (V,), of what was written, where there is a penalty for it
+        self._biases = config.biases
         self._seen: Tensor | None = None  # (V,), where there is a penalty without a window
         self._limit: int | None = None  # of the tokens in view; that of the prompt leaves room for the reply
 
@@ -89,7 +100,7 @@ class Row:
 
     def draw(self, logits: Tensor, context_length: int) -> Decoded:
         """Choose the next token from its scores, (V,)."""
-        token = draw(self._penalised(logits), self.config, self._generator)
+        token = draw(self._adjusted(logits), self.config, self._generator)
         self._append(token)
         self._left -= 1
         self.done = self._left == 0
@@ -98,7 +109,24 @@ class Row:
     def _append(self, token: int) -> None:
         self._history = self._history or list(self.ids)
         self._history.append(token)
+        self._n_written += 1
+        if self._counts is not None:
+            self._counts[token] += 1
         self.ids.append(token)
+
+    @property
+    def written(self) -> list[int]:
+        """The tokens of the reply so far."""
+        return self._history[len(self._history) - self._n_written :]
+
+    def _adjusted(self, logits: Tensor) -> Tensor:
+        """The scores, (V,), after all penalties and biases."""
+        scores, config = self._penalised(logits), self.config
+        if config.frequency_penalty or config.presence_penalty:
+            if self._counts is None:
+                self._counts = count_tokens(self.written, scores)  # (V,)
+            scores = discourage(scores, self._counts, config.frequency_penalty, config.presence_penalty)
+        return add_biases(scores, self._biases) if self._biases else scores
 
     def _penalised(self, logits: Tensor) -> Tensor:
         """The scores, (V,), less where a token is among those that the penalty counts."""

@@ -6,7 +6,7 @@ Shapes
     V  vocabulary    K  tokens still in question, ranked
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import torch
@@ -126,3 +126,37 @@ def penalise(logits: Tensor, seen: Tensor, penalty: float) -> Tensor:
     punished = torch.where(logits > 0, logits / penalty, logits * penalty)  # (V,)
     largest = torch.finfo(logits.dtype).max
     return torch.where(seen, punished.clamp(-largest, largest), logits)  # (V,)
+
+
+def discourage(logits: Tensor, counts: Tensor, frequency: float, presence: float) -> Tensor:
+    """Take from each token's score for each time that a reply has it, and once more where it has it at all.
+
+    Args:
+        logits: (V,).
+        counts: How often the reply has each token, (V,).
+
+    Returns:
+        (V,), new unless both are 0.
+
+    Source:
+        OpenAI, "API reference", frequency and presence penalties: logit - count * frequency - (count > 0) * presence.
+    """
+    if not (frequency or presence):
+        return logits
+    return logits - counts * frequency - (counts > 0) * presence  # (V,)
+
+
+def add_biases(logits: Tensor, biases: Mapping[int, float]) -> Tensor:
+    """Add to the scores of some tokens, (V,) to (V,); ids that the vocabulary lacks are passed over."""
+    known = {token: bias for token, bias in biases.items() if token < len(logits)}
+    if not known:
+        return logits
+    ids = torch.tensor([*known], device=logits.device)
+    added = torch.tensor([*known.values()], dtype=logits.dtype, device=logits.device)
+    return logits.index_add(0, ids, added)  # (V,)
+
+
+def count_tokens(ids: Sequence[int], logits: Tensor) -> Tensor:
+    """How often each token is among these, (V,) as `logits`."""
+    counted = torch.tensor(list(ids), dtype=torch.long, device=logits.device)
+    return torch.bincount(counted, minlength=len(logits)).to(logits.dtype)  # (V,)

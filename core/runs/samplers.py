@@ -26,6 +26,9 @@ KEPT = (
     "min_p",
     "repetition_penalty",
     "repetition_window",
+    "frequency_penalty",
+    "presence_penalty",
+    "logit_bias",
     "max_new_tokens",
     "stop",
 )

@@ -91,11 +91,6 @@ class Common(RequestFields):
 
     def refuse(self) -> None:
         """As for all requests."""
-        for name in ("frequency_penalty", "presence_penalty"):
-            if getattr(self, name):
-                raise unsupported(name, f"There is no {name} here. Leave it at 0, or use repetition_penalty.")
-        if self.logit_bias:
-            raise unsupported("logit_bias", "There is no logit_bias here.")
         if self.stream_options is not None and not self.stream:
             raise invalid("stream_options", "stream_options go with stream: true only.")
 
@@ -112,6 +107,9 @@ class Common(RequestFields):
             "top_p": None if self.top_p is None else max(self.top_p, LEAST_TOP_P) if self.top_p >= 0 else -1,
             "min_p": self.min_p,
             "repetition_penalty": self.repetition_penalty,
+            "frequency_penalty": self.frequency_penalty,
+            "presence_penalty": self.presence_penalty,
+            "logit_bias": self._biases(),
             "seed": None if self.seed is None else self.seed % (LARGEST_SEED + 1),
             "stop": self._stops(),
         }
@@ -120,6 +118,11 @@ class Common(RequestFields):
             return SamplingConfig.model_validate(base.model_dump() | changes)
         except ValidationError as cause:
             raise _first_error(cause, {"max_new_tokens": "max_tokens"}) from cause
+
+    def _biases(self) -> tuple[str, ...] | None:
+        if self.logit_bias is None:
+            return None
+        return tuple(f"{token}={bias}" for token, bias in self.logit_bias.items())
 
     def _stops(self) -> tuple[str, ...] | None:
         if self.stop is None:

@@ -19,11 +19,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NextToken:
-    """The model's scores of what comes next, (V,). `history` is what a repetition penalty counts."""
+    """The model's scores of what comes next, (V,). `history` is what a repetition penalty counts; its end is the reply's."""
 
     logits: NDArray[np.float32]
     history: tuple[int, ...]
     tokenizer: "Tokenizer"
+    n_written: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +89,7 @@ def next_token(
     logits = read_to_end(loaded.model, row, model.prefix, stop)
     if logits is None:
         return None
-    return NextToken(logits.cpu().numpy(), tuple(row.history), loaded.tokenizer)
+    return NextToken(logits.cpu().numpy(), tuple(row.history), loaded.tokenizer, len(row.written))
 
 
 def candidates(found: NextToken, sampling: SamplingConfig, count: int) -> Candidates:
@@ -100,7 +101,7 @@ def candidates(found: NextToken, sampling: SamplingConfig, count: int) -> Candid
 
     from core.generation.outlook import FILTERS, outlook
 
-    after = outlook(torch.from_numpy(found.logits), found.history, sampling, count)
+    after = outlook(torch.from_numpy(found.logits), found.history, sampling, count, found.n_written)
     first = after.first
     columns = (after.probs, after.final, after.removed_by, after.seen)
     rows = zip(first.tolist(), *(column[first].tolist() for column in columns), strict=True)

@@ -8,6 +8,9 @@ from pydantic import ValidationError
 
 from core.config.sampling import SamplingConfig
 from core.config.setting import describe
+from core.config.toml import checked
+from core.errors.base import BadSettingError
+from core.generation.row import Row
 from core.generation.sampling import choose, draw, keep_min_p, keep_nucleus, penalise, rank
 
 OPEN = {"temperature": 1.0, "top_k": 0, "top_p": 1.0}  # no filter
@@ -177,3 +180,49 @@ def test_what_has_no_probability_is_never_drawn():
     generator = torch.Generator().manual_seed(0)
     drawn = {choose(torch.tensor([0.0, 0.5, 0.0, 0.5]), generator) for _ in range(200)}
     assert drawn == {1, 3}
+
+
+def test_penalties_count_the_reply_and_not_its_prompt():
+    logits = torch.zeros(5)
+    row = Row(
+        [1, 1, 2],
+        SamplingConfig(temperature=0, frequency_penalty=0.5, presence_penalty=0.25, max_new_tokens=9),
+    )
+    assert row._adjusted(logits).tolist() == [0.0] * 5
+    row._append(2)
+    row._append(2)
+    row._append(4)
+    assert row._adjusted(logits).tolist() == [0.0, 0.0, -1.25, 0.0, -0.75]
+    again = Row([1, 1, 2], row.config)
+    again.resume([2, 2, 4], 64, 5)
+    assert torch.equal(again._adjusted(logits), row._adjusted(logits))
+
+
+def test_penalties_are_those_of_the_formula_at_every_step():
+    config = SamplingConfig(temperature=0, frequency_penalty=1.5, presence_penalty=-0.5, max_new_tokens=20)
+    row, written = Row([0], config), []
+    generator = torch.Generator().manual_seed(3)
+    for _ in range(20):
+        logits = torch.randn(6, generator=generator)
+        counts = torch.tensor([float(written.count(token)) for token in range(6)])
+        expected = logits - 1.5 * counts + 0.5 * (counts > 0)
+        assert row.draw(logits, 64).token_id == int(expected.argmax())
+        written.append(row.written[-1])
+
+
+def test_a_bias_rules_a_token_out_or_in_and_ids_beyond_the_vocabulary_change_nothing():
+    logits = torch.tensor([5.0, 4.0, 1.0])
+    assert Row([0], SamplingConfig(temperature=0, logit_bias=("0=-100", "99=100")))._adjusted(
+        logits
+    ).tolist() == [
+        -95.0,
+        4.0,
+        1.0,
+    ]
+    assert Row([0], SamplingConfig(temperature=0, logit_bias=("2=+100",))).draw(logits, 8).token_id == 2
+
+
+@pytest.mark.parametrize("bias", ["5", "a=1", "5=101", "5=-100.5", "5=nan", "-1=2", "5=1=2", ""])
+def test_what_is_no_bias_is_refused(bias):
+    with pytest.raises(BadSettingError, match=r"50=-1\.5"):
+        checked(SamplingConfig, {"logit_bias": (bias,)})

@@ -136,3 +136,16 @@ def test_a_whole_number_may_have_a_point(app):
 @pytest.mark.parametrize("encoding", ["Identity", "IDENTITY", " identity "])
 def test_a_body_that_says_it_is_not_compressed_is_read(app, encoding):
     assert app.ask(COMPLETIONS, {"prompt": "the"}, headers={"content-encoding": encoding})[0] == 200
+
+
+def test_penalties_and_biases_are_those_of_sampling(app):
+    never = {str(app.served.tokenizer.encode("e")[0]): -100, "3": -100}
+    asked = {"prompt": "the cat", "temperature": 0, "max_tokens": 12}
+    plain = app.ask_json(COMPLETIONS, asked)[1]["choices"][0]["text"]
+    biased = app.ask_json(COMPLETIONS, asked | {"logit_bias": never})[1]["choices"][0]["text"]
+    assert "e" not in biased
+    apart = app.ask_json(
+        COMPLETIONS, asked | {"frequency_penalty": 2, "presence_penalty": 2, "logit_bias": {"3": -100}}
+    )
+    text = apart[1]["choices"][0]["text"]
+    assert len(set(text)) > len(set(plain)) or len(set(plain)) == len(plain)

@@ -24,6 +24,8 @@ REACHES: Mapping[str, Reach] = {
     "min_p": Reach(0, 0.5, 0.01),
     "repetition_penalty": Reach(1, 2, 0.01),
     "repetition_window": Reach(0, 512, 8),
+    "frequency_penalty": Reach(-2, 2, 0.1),
+    "presence_penalty": Reach(-2, 2, 0.1),
     "max_new_tokens": Reach(10, 2000, 10),
 }
 FIRST = ("temperature", "max_new_tokens")  # what a newcomer changes
@@ -96,7 +98,7 @@ class SamplingPanel(QWidget):
 
     def _lay_out(self) -> None:
         others = [name for name in self.sliders if name not in FIRST]
-        stop = self.fields.field("stop")
+        stop, bias = self.fields.field("stop"), self.fields.field("logit_bias")
         more = QWidget()
         column(
             self.bar,
@@ -104,6 +106,7 @@ class SamplingPanel(QWidget):
             self._slider_rows(others),
             self._seed_row(),
             column(stop.label, stop.row, spacing=TINY),
+            column(bias.label, bias.row, bias.problem, spacing=TINY),
             rows_of([self.fields.field(name) for name in ("weights", "end_prompt")]),
             of=more,
             spacing=MEDIUM,
