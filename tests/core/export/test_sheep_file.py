@@ -15,7 +15,7 @@ from core.errors.exporting import NoSheepFileError
 from core.errors.runs import NoOptimizerError, RunExistsError
 from core.export import sheep_file
 from core.runs.catalog import Catalog
-from core.runs.folder import Workspace
+from core.runs.folder import NAMES_LOCK, Workspace
 from core.runs.interrupted import is_interrupted
 from core.runs.notes import RunNotes, read_notes, write_notes
 from core.tasks.models.export_model import export_model
@@ -54,7 +54,8 @@ def rebuilt(path, members, weights=ZIP_STORED):
 
 
 def left(workspace):
-    return sorted(path.name for path in workspace.root.rglob("*") if path.is_file())
+    files = (path.name for path in workspace.root.rglob("*") if path.is_file())
+    return sorted(name for name in files if name != NAMES_LOCK)  # which a run that came in and went has left
 
 
 def test_there_and_back_gives_equal_weights_and_replies(trained, exported, other, tmp_path, command):
