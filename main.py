@@ -15,6 +15,7 @@ if __name__ == "__main__" and sys.argv[1:2] != [READER]:  # before anything that
 from typing import TYPE_CHECKING  # noqa: E402  # only now
 
 from core.runs.folder import SHEEP  # noqa: E402
+from core.system.packaged import COMPLETING  # noqa: E402
 from core.system.process import prepare_process  # noqa: E402
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ def main() -> int:
     """Run the program and give its exit code: 0 done, 1 a failure reported in a sentence, 2 wrong usage."""
     prepare_process()
     splash = None
-    if (asked := asked_of_window(sys.argv[1:])) is not None:
+    if COMPLETING not in os.environ and (asked := asked_of_window(sys.argv[1:])) is not None:
         if has_raised_open_window(*asked):
             return 0
         from app.splash import show_splash

@@ -1,4 +1,4 @@
-"""Make the reference of the command line, docs/command-line.md, from the program's own help.
+"""Make the reference of the command line, docs/command-line.md, and a page for `man` from the program's own help.
 
     python packaging/command_line.py
 
@@ -33,6 +33,49 @@ def page() -> str:
     head, _, _ = PAGE.read_text(encoding="utf-8").partition(MARK)
     commands = [part for name, command in _commands() for part in _command(name, command)]
     return "\n".join([f"{head}{MARK}", "## All commands\n", *_contents(), "", *commands]).rstrip() + "\n"
+
+
+def manual(name: str, summary: str, date: str) -> str:
+    """The same as a page in roff, for `man`.
+
+    Args:
+        name: What one types.
+        date: As in 2026-12-31.
+    """
+    lines = [f".TH {name.upper()} 1 {date}", ".SH NAME", rf"{name} \- {_roff(summary)}", ".SH SYNOPSIS"]
+    lines += [f".B {name}", "[options] [COMMAND [arguments] [options]]", ".SH OPTIONS"]
+    lines += _roff_params(typer.main.get_command(cli.app))
+    lines += [
+        ".PP",
+        "Without a command, the window opens. Options can come before or after the command.",
+        ".SH COMMANDS",
+    ]
+    for command_name, command in _commands():
+        arguments = [
+            _shown(param, command) for param in command.params if param.param_type_name == "argument"
+        ]
+        lines += [
+            f".SS {_roff(' '.join([command_name, *arguments]))}",
+            _roff(command.help),
+            *_roff_params(command),
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def _roff_params(command: Any) -> Iterator[str]:
+    for param in command.params:
+        if param.help:
+            yield from (
+                ".TP",
+                rf".B {_roff(_shown(param, command))}",
+                _roff(param.help + _default(param)),
+            )
+
+
+def _roff(text: str) -> str:
+    """A text on one line, as roff that shows it as it stands."""
+    shown = " ".join(text.split()).replace("\\", r"\(rs").replace("-", r"\-")
+    return rf"\&{shown}" if shown.startswith((".", "'")) else shown
 
 
 def _contents() -> Iterator[str]:

@@ -12,7 +12,11 @@ import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from command_line import manual
 from licences import owners
+from typer.completion import get_completion_script
+
+from core.system.packaged import COMPLETING
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE, COMMAND, NAME = "sheepop-studio", "sheepop", "SheepOp Studio"
@@ -25,6 +29,11 @@ ABOUT = (
 )
 ICON_SIZES = (16, 22, 24, 32, 48, 64, 96, 128, 256, 512)
 LOADED_LATE = ("libegl1", "libgl1")  # by name, when a window opens: drivers of the screen
+COMPLETIONS = {  # where each shell looks for them, below /usr/share
+    "bash": f"bash-completion/completions/{COMMAND}",
+    "zsh": f"zsh/vendor-completions/_{COMMAND}",
+    "fish": f"fish/vendor_completions.d/{COMMAND}.fish",
+}
 COMPRESSION = ("-Zxz", "-z6")  # every dpkg reads it
 
 DESKTOP = f"""\
@@ -114,6 +123,9 @@ def add_desktop_files(root: Path) -> None:
     date = _told("date", "-u", "-d", f"@{os.environ['SOURCE_DATE_EPOCH']}", "+%Y-%m-%d")
     metainfo = METAINFO.format(version=version(), date=date)
     _write(share / "metainfo" / f"{PACKAGE}.metainfo.xml", metainfo)
+    _write(share / "man" / "man1" / f"{COMMAND}.1", manual(COMMAND, SUMMARY, date))
+    for shell, place in COMPLETIONS.items():
+        _write(share / place, get_completion_script(prog_name=COMMAND, complete_var=COMPLETING, shell=shell))
     documents = share / "doc" / PACKAGE
     licences = f"/opt/{PACKAGE}/_internal/resources/licences.txt"
     own = (ROOT / "LICENSE").read_text(encoding="utf-8")

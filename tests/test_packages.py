@@ -129,3 +129,24 @@ def test_tables_of_icu_that_are_not_kept_go_and_the_others_are_found(scripts):
     ]
     assert read == [(b"icu/a.res", b"A"), (b"icu/c.res", b"C")]
     assert all(begin % 16 == 0 for _, begin in entries)
+
+
+def test_man_shows_every_command(installed):
+    page = (installed / "usr/share/man/man1/sheepop.1").read_text(encoding="utf-8")
+    assert page.startswith(".TH SHEEPOP 1 ")
+    assert {".SS generate NAME", ".SS runs rename NAME NEW", r".B \-\-temperature X"} <= set(
+        page.splitlines()
+    )
+
+
+@pytest.mark.parametrize(
+    ("place", "shell"),
+    [
+        ("bash-completion/completions/sheepop", "complete_bash"),
+        ("zsh/vendor-completions/_sheepop", "complete_zsh"),
+        ("fish/vendor_completions.d/sheepop.fish", "complete_fish"),
+    ],
+)
+def test_shells_ask_the_installed_program(installed, place, shell):
+    script = (installed / "usr/share" / place).read_text(encoding="utf-8")
+    assert f"_SHEEPOP_COMPLETE={shell}" in script

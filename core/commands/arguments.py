@@ -1,11 +1,13 @@
 """What arguments must be before a command sees them: a path that names something, text that is text, a number in reach."""
 
 import os
+import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from core.commands import completion
 from core.config.presets import DEFAULT_PRESET, PRESETS, preset_run
 from core.config.run import RunConfig
 from core.config.setting import is_unicode
@@ -15,6 +17,7 @@ from core.errors.system import absolute_path
 from core.runs.base_model import fine_tune_config
 from core.runs.folder import Workspace
 
+STANDARD_INPUT = "-"
 LARGEST_ID = 2**63 - 1  # that SQLite can hold
 
 
@@ -22,6 +25,8 @@ def named_path(text: str | Path) -> Path:
     """A path; an empty one would mean the current folder."""
     if text == "":
         raise typer.BadParameter("it is empty; the current folder is written as a dot")
+    if str(text) == STANDARD_INPUT:
+        raise typer.BadParameter("standard input cannot be used here; a file of that name is written as ./-")
     try:
         is_name = b"\0" not in os.fsencode(text)
     except UnicodeEncodeError:
@@ -29,6 +34,11 @@ def named_path(text: str | Path) -> Path:
     if not is_name:
         raise typer.BadParameter("no file could have such a name")
     return Path(text)
+
+
+def named_path_or_input(text: str | Path) -> Path:
+    """A path, or `-` for standard input."""
+    return Path(text) if str(text) == STANDARD_INPUT else named_path(text)
 
 
 def home_path(text: str | Path) -> Path:
@@ -54,7 +64,10 @@ def named(text: str | None) -> str | None:
 
 
 def unicode_text(text: str) -> str:
-    """Text that a tokenizer can take apart."""
+    """Text that a tokenizer can take apart; `-` reads all of standard input, without the line break at its end."""
+    if text == STANDARD_INPUT:
+        text = sys.stdin.buffer.read().decode("utf-8", "replace")
+        text = text.removesuffix("\n").removesuffix("\r")
     if not is_unicode(text):
         raise typer.BadParameter("it is not UTF-8")
     return text
@@ -96,12 +109,41 @@ def first_settings(
     return read_run(run_file, base=start) if run_file else start
 
 
+RunName = Annotated[
+    str,
+    typer.Argument(metavar="NAME", help="The run's name.", autocompletion=completion.runs),
+]
+RunNames = Annotated[
+    list[str], typer.Argument(metavar="NAME...", help="Names of runs.", autocompletion=completion.runs)
+]
+CheckpointName = Annotated[
+    str,
+    typer.Option(
+        help="The checkpoint: best, last, or the step of a checkpoint or snapshot.",
+        callback=named,
+        autocompletion=completion.checkpoints,
+    ),
+]
+SecondModel = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME[@CHECKPOINT]",
+        help="A second model to compare with: another run, or @STEP for another step of this run.",
+        callback=named,
+        autocompletion=completion.runs_at_steps,
+    ),
+]
 RunFile = Annotated[
     Path | None,
     typer.Argument(metavar="[RUN.toml]", help="A file with the settings to start from.", parser=named_path),
 ]
 PresetName = Annotated[
-    str | None, typer.Option(help=f"The preset to start from: {', '.join(PRESETS)}.", callback=named)
+    str | None,
+    typer.Option(
+        help=f"The preset to start from: {', '.join(PRESETS)}.",
+        callback=named,
+        autocompletion=completion.presets,
+    ),
 ]
 BaseCheckpoint = Annotated[
     str | None,
@@ -111,11 +153,15 @@ BaseCheckpoint = Annotated[
         help="Fine-tune: start a new run from another run's checkpoint: @STEP, @last or @best, the "
         "default. It takes over that run's tokenizer, model and other settings, with a tenth of its learning rates.",
         callback=named,
+        autocompletion=completion.runs_at_steps,
     ),
 ]
 Assignments = Annotated[
     list[str] | None,
     typer.Option(
-        "--set", metavar="NAME=VALUE", help="A setting, such as training.max_steps=200; repeat for more."
+        "--set",
+        metavar="NAME=VALUE",
+        help="A setting, such as training.max_steps=200; repeat for more.",
+        autocompletion=completion.settings,
     ),
 ]

@@ -4,21 +4,24 @@
 that compute, Qt with none.
 """
 
+import importlib.metadata
 import logging
 import os
 import sys
 from collections.abc import Callable, Sequence
-from itertools import islice
+from itertools import islice, takewhile
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer import rich_utils
 
 from core.commands import (
     bench,
     compare,
     conversations,
     datasets,
+    doctor,
     documents,
     export,
     generate,
@@ -33,51 +36,72 @@ from core.commands import (
     seen,
     selftest,
     serve,
+    settings,
     tokenizer,
     training,
 )
 from core.commands.arguments import home_path, named_path
 from core.commands.password import refuse_typed_password
-from core.commands.place import CommandPlace, perform, print_rows
-from core.config.setting import Setting, describe
-from core.config.toml import setting_groups
-from core.errors.base import UserFacingError
+from core.commands.place import CommandPlace
+from core.errors.base import BadArgumentsError, UserFacingError
 from core.errors.system import absolute_path, output_error, system_error
 from core.runs.folder import SHEEP, Workspace, default_root
+from core.system.packaged import APPLICATION, COMPLETING, PACKAGED, program
 from core.system.signals import INTERRUPTED
-from core.tasks.chat.evaluate_sample import evaluate_sample
 from core.terminal.output import TerminalFormatter
 from core.terminal.screen import print_failure
 
 app = typer.Typer(
-    add_completion=False,
+    add_completion=program() == PACKAGED,  # a shell completes a command, and no file that Python runs
+    context_settings={"help_option_names": ["-h", "--help"]},
     no_args_is_help=False,
     pretty_exceptions_enable=False,
     help="From your own documents to your own language model. Without a command, the window opens.",
     epilog="--workspace and --json can come before or after the command.",
 )
-app.add_typer(documents.app)
-app.add_typer(training.app)
-app.add_typer(runs.app, name="runs")
-app.add_typer(runs.run_app)
-app.add_typer(datasets.app, name="datasets")
-app.add_typer(generate.app)
-app.add_typer(plan.app)
-app.add_typer(queue.app)
-app.add_typer(keep.app)
-app.add_typer(tokenizer.app)
-app.add_typer(inspection.app)
-app.add_typer(score.app)
-app.add_typer(compare.app)
-app.add_typer(seen.app)
-app.add_typer(report.app)
-app.add_typer(export.app)
-app.add_typer(conversations.app, name="conversations")
-app.add_typer(samplers.app, name="samplers")
-app.add_typer(serve.app)
-app.add_typer(selftest.app)
-app.add_typer(bench.app, name="bench")
-app.add_typer(bench.fuzz_app)
+# under the heads of `--help`: a group of commands with its name, or commands that stand alone
+COMMANDS: dict[str, tuple[tuple[str | None, typer.Typer], ...]] = {
+    "Documents": ((None, documents.app),),
+    "Training": (
+        (None, training.app),
+        (None, plan.app),
+        (None, queue.app),
+        (None, tokenizer.app),
+        ("datasets", datasets.app),
+        (None, settings.app),
+    ),
+    "Models": (
+        ("runs", runs.app),
+        (None, runs.run_app),
+        (None, keep.app),
+        (None, compare.app),
+        (None, score.app),
+        (None, report.app),
+        (None, export.app),
+    ),
+    "Use of a model": (
+        (None, generate.app),
+        (None, serve.app),
+        (None, inspection.app),
+        (None, seen.app),
+        ("conversations", conversations.app),
+        ("samplers", samplers.app),
+    ),
+    "This program": (
+        (None, doctor.app),
+        (None, selftest.app),
+        ("bench", bench.app),
+        (None, bench.fuzz_app),
+    ),
+}
+for head, parts in COMMANDS.items():
+    for group_name, part in parts:
+        app.add_typer(part, name=group_name, rich_help_panel=head)
+        for alone in part.registered_commands if group_name is None else ():
+            alone.rich_help_panel = head
+
+_ParserError: type[Exception] = typer.BadParameter.__mro__[2]  # what typer knows as click's ClickException
+CLOSED_PIPE = 141  # as of a program that SIGPIPE ends
 
 log = logging.getLogger(__name__)
 
@@ -93,37 +117,59 @@ def run(arguments: Sequence[str], open_window: OpenWindow) -> int:
         arguments: What follows the program's name.
         open_window: Shows the window, for when no command is given.
     """
+    as_json = "--json" in takewhile(lambda argument: argument != "--", arguments)
+    if os.environ.get("NO_COLOR"):
+        rich_utils.COLOR_SYSTEM = None  # nor bold, which is what the variable asks for
     if logging.lastResort:  # what writes to stderr where no log is kept
         logging.lastResort.setFormatter(TerminalFormatter())
+    command: Any = typer.main.get_command(app)
+    if COMPLETING in os.environ:
+        command(prog_name=PACKAGED)
+    try:
+        return _flushed(_exit_code(command, arguments, open_window, as_json), as_json)
+    except BrokenPipeError:  # the reader, such as `head`, has seen enough
+        _close_output()
+        return CLOSED_PIPE
+
+
+def _exit_code(command: Any, arguments: Sequence[str], open_window: OpenWindow, as_json: bool) -> int:
     try:
         refuse_typed_password(arguments)
-        command = typer.main.get_command(app)
-        command(hoisted(arguments, command), obj=open_window)
+        with command.make_context(program(), hoisted(arguments, command), obj=open_window) as here:
+            command.invoke(here)
+        return 0
+    except typer.Exit as end:
+        return int(end.exit_code)
     except UserFacingError as error:
-        return _flushed(_report(error))
+        return _report(error, as_json)
+    except _ParserError as error:
+        if as_json:
+            return _report(BadArgumentsError(error.format_message()), as_json)  # type: ignore[attr-defined]  # click's
+        rich_utils.rich_format_error(error)  # type: ignore[arg-type]  # click's
+        return BadArgumentsError.exit_code
+    except BrokenPipeError:
+        raise
     except OSError as error:  # which nothing below could explain better
         log.info("the system refused something", exc_info=error)
-        return _flushed(_report(system_error(error)))
-    except SystemExit as end:  # how typer ends, after reporting what is wrong with the arguments
-        return _flushed(int(end.code or 0))
+        return _report(system_error(error), as_json)
     except KeyboardInterrupt:
-        return _flushed(INTERRUPTED)
-    raise AssertionError("typer came back without an exit code")
+        return INTERRUPTED
 
 
-def _report(error: UserFacingError) -> int:
-    print_failure(error)
+def _report(error: UserFacingError, as_json: bool) -> int:
+    print_failure(error, as_json)
     return error.exit_code
 
 
-def _flushed(code: int) -> int:
+def _flushed(code: int, as_json: bool) -> int:
     try:
         sys.stdout.flush()
-    except BrokenPipeError:  # the reader, such as `head`, has seen enough
+    except BrokenPipeError:
         _close_output()
+        return code or CLOSED_PIPE
     except OSError as error:  # a file on a full disk
         _close_output()
-        return code or _report(output_error(error))
+        return code or _report(output_error(error), as_json)
     return code
 
 
@@ -176,6 +222,12 @@ def end(code: int, **options: object) -> None:
     raise typer.Exit(code)
 
 
+def _print_version(asked: bool) -> None:
+    if asked:
+        print(f"{APPLICATION} {importlib.metadata.version('sheepop-studio')}")
+        raise typer.Exit
+
+
 @app.callback(invoke_without_command=True, result_callback=end)
 def place(
     context: typer.Context,
@@ -188,6 +240,10 @@ def place(
             metavar="DIR",
         ),
     ] = None,
+    version: Annotated[
+        bool,
+        typer.Option("--version", help="Print the version, and end.", callback=_print_version, is_eager=True),
+    ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object per line.")] = False,
     screenshots: Annotated[
         Path | None,
@@ -208,6 +264,7 @@ def place(
     ] = None,
 ) -> int:
     """Choose where to work; without a command, open the window there."""
+    del version  # it has ended the program
     root = workspace or default_root()
     open_window: OpenWindow = context.obj
     here = context.obj = CommandPlace(Workspace(absolute_path(root)), json)
@@ -221,48 +278,3 @@ def place(
         hint = "--screenshots" if screenshots else "--open"
         raise typer.BadParameter("before a command there is no window to show", param_hint=hint)
     return 0
-
-
-@app.command(name="evaluate-sample")
-def evaluate_sample_command(
-    context: typer.Context,
-    name: Annotated[str, typer.Argument(help="The run's name.")],
-    checkpoint: Annotated[str, typer.Option(help="The checkpoint: best, last or a step number.")] = "best",
-) -> int:
-    """Evaluate a run on the held-out questions of the sample corpus."""
-    workspace: Workspace = context.obj.workspace
-    return perform(context, lambda stop: evaluate_sample(workspace, name, checkpoint, stop), writes=False)[1]
-
-
-@app.command()
-def settings(context: typer.Context) -> int:
-    """List every setting of a run, with its default and limits."""
-    rows = [
-        {
-            "name": f"{group}.{setting.name}",
-            "default": setting.default if context.obj.as_json else _default(setting),
-            "limits": _limits(setting),
-            "help": setting.help,
-        }
-        for group, model in setting_groups().items()
-        for setting in describe(model)
-    ]
-    print_rows(context, "setting", ("name", "default", "limits", "help"), rows)
-    return 0
-
-
-def _default(setting: Setting) -> Any:
-    return setting.default if setting.default not in (None, "") else setting.empty
-
-
-def _limits(setting: Setting) -> str:
-    if setting.choices:
-        return " | ".join(setting.choices)
-    number = "{:,.0f}" if setting.kind == "whole" else "{:g}"
-    marks = "≥" if setting.minimum_allowed else ">", "≤" if setting.maximum_allowed else "<"
-    limits = [
-        f"{mark} {number.format(limit)}"
-        for mark, limit in zip(marks, (setting.minimum, setting.maximum), strict=True)
-        if limit is not None
-    ]
-    return f"{', '.join(limits)} {setting.unit}".strip()

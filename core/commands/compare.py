@@ -8,7 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from core.commands.arguments import named, named_path, unicode_text
+from core.commands import completion
+from core.commands.arguments import named, named_path, named_path_or_input, unicode_text
 from core.commands.place import perform, print_rows
 from core.commands.score import STANDARD_INPUT
 from core.commands.setting_options import setting_options
@@ -46,14 +47,19 @@ app = typer.Typer()
 def compare(
     context: typer.Context,
     names: Annotated[
-        list[str], typer.Argument(metavar="NAME[@CHECKPOINT]...", help="Two to five runs or checkpoints.")
+        list[str],
+        typer.Argument(
+            metavar="NAME[@CHECKPOINT]...",
+            help="Two to five runs or checkpoints.",
+            autocompletion=completion.runs_at_steps,
+        ),
     ],
     *,
     text: Annotated[
         Path | None,
         typer.Option(
             help="Also a text file, for KL divergence from the first run; - reads standard input.",
-            parser=named_path,
+            parser=named_path_or_input,
             metavar="FILE",
         ),
     ] = None,

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from core.commands import completion
 from core.commands.arguments import named, named_path
 from core.commands.place import perform
 from core.errors.system import absolute_path
@@ -25,6 +26,7 @@ def export(
             metavar="NAME[@STEP]",
             help="The run, and the checkpoint: @STEP, @last, or @best, the default.",
             callback=named,
+            autocompletion=completion.runs_at_steps,
         ),
     ],
     format: Annotated[str, typer.Option(help=f"The format: {formats_help()}.")] = FORMATS[0].name,

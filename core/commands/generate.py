@@ -4,7 +4,8 @@ from typing import Annotated, Any
 
 import typer
 
-from core.commands.arguments import named, unicode_text
+from core.commands import completion
+from core.commands.arguments import RunName, SecondModel, named, unicode_text
 from core.commands.compare import ALL, generate_several
 from core.commands.place import perform
 from core.commands.setting_options import setting_options
@@ -27,10 +28,14 @@ SETTINGS = (*KEPT, "seed", "weights")
 @setting_options(SamplingConfig, SETTINGS)
 def generate(
     context: typer.Context,
-    name: Annotated[str, typer.Argument(help="The run's name.")],
+    name: RunName,
     *,
     prompt: Annotated[
-        str, typer.Option(help="The text to continue, or the message to answer.", callback=unicode_text)
+        str,
+        typer.Option(
+            help="The text to continue, or the message to answer; - reads standard input.",
+            callback=unicode_text,
+        ),
     ] = "",
     given: dict[str, Any],
     greedy: Annotated[bool, typer.Option("--greedy", help="Greedy decoding: temperature 0.")] = False,
@@ -45,22 +50,17 @@ def generate(
         typer.Option(
             help="Named sampling settings, as listed by `samplers`; other options override them.",
             callback=named,
+            autocompletion=completion.samplers,
         ),
     ] = None,
     checkpoint: Annotated[
         str,
         typer.Option(
-            help="The checkpoint: best, last or a step number; all: every checkpoint, with the same seed."
+            help="The checkpoint: best, last or a step number; all: every checkpoint, with the same seed.",
+            autocompletion=completion.checkpoints,
         ),
     ] = "best",
-    against: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME[@CHECKPOINT]",
-            help="A second model for the same prompt and seed: another run, or @STEP for another step of this run.",
-            callback=named,
-        ),
-    ] = None,
+    against: SecondModel = None,
     count: Annotated[
         int,
         typer.Option(

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from core.commands.arguments import named, named_path, unicode_text
+from core.commands.arguments import CheckpointName, RunName, named_path, unicode_text
 from core.commands.place import CommandPlace, perform, print_rows
 from core.inspection.change_names import parse_changes
 from core.inspection.changes import PART_TITLES, Changes, Part, sub_layers
@@ -69,9 +69,11 @@ def _known(value: str, titles: Container[str], otherwise: str) -> str:
 @app.command()
 def inspect(
     context: typer.Context,
-    name: Annotated[str, typer.Argument(help="The run.", callback=named)],
-    text: Annotated[str, typer.Option(help="The phrase to look at.", callback=unicode_text)],
-    checkpoint: Annotated[str, typer.Option(help="best, last or a step.", callback=named)] = "best",
+    name: RunName,
+    text: Annotated[
+        str, typer.Option(help="The phrase to look at; - reads standard input.", callback=unicode_text)
+    ],
+    checkpoint: CheckpointName = "best",
     view: Annotated[
         str,
         typer.Option(help=f"One of {', '.join(VIEWS)}, or the name of a worked example.", callback=view_name),

@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from core.commands.arguments import named
+from core.commands import completion
+from core.commands.arguments import RunName, named
 from core.commands.place import perform, print_rows
 from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
@@ -18,11 +19,13 @@ app = typer.Typer()
 @app.command(name="keep")
 def keep_command(
     context: typer.Context,
-    name: Annotated[str, typer.Argument(help="The run's name.")],
+    name: RunName,
     checkpoint: Annotated[
         str | None,
         typer.Option(
-            help="The checkpoint to keep: best (the default), last or a step number.", callback=named
+            help="The checkpoint to keep: best (the default), last or a step number.",
+            callback=named,
+            autocompletion=completion.checkpoints,
         ),
     ] = None,
     label: Annotated[

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from core.commands.arguments import named, named_path
+from core.commands.arguments import RunName, named_path
 from core.commands.place import perform
 from core.errors.system import absolute_path
 from core.tasks.models.write_report import report_name, write_report
@@ -16,7 +16,7 @@ app = typer.Typer()
 @app.command()
 def report(
     context: typer.Context,
-    name: Annotated[str, typer.Argument(help="The run's name.", callback=named)],
+    name: RunName,
     out: Annotated[
         Path | None,
         typer.Option(

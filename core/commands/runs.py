@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from core.commands.arguments import named
+from core.commands.arguments import RunName, RunNames, named
 from core.commands.place import perform, print_rows, print_sentence
 from core.config.tag import tag_key
 from core.config.toml import run_to_toml
@@ -39,10 +39,6 @@ COLUMNS = (
 )
 WHERE_ANY = ("tags", "problem")  # columns that are shown where a run has something in them
 
-RunName = Annotated[str, typer.Argument(metavar="NAME", help="The run's name.", callback=named)]
-
-
-RunNames = Annotated[list[str], typer.Argument(metavar="NAME...", help="Names of runs.")]
 TagName = Annotated[
     str, typer.Argument(metavar="TAG", help="1 to 50 characters, no comma; case-insensitive.")
 ]

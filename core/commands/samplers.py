@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from core.commands import completion
 from core.commands.arguments import named, named_path
 from core.commands.place import perform, print_rows
 from core.errors.system import absolute_path
@@ -39,7 +40,9 @@ def list_command(context: typer.Context) -> int:
 @app.command()
 def show(
     context: typer.Context,
-    name: Annotated[str, typer.Argument(help="Its name.", callback=named)],
+    name: Annotated[
+        str, typer.Argument(help="Its name.", callback=named, autocompletion=completion.samplers)
+    ],
 ) -> int:
     """Print one as TOML, which another workspace can import."""
     found, code = perform(context, partial(list_samplers, context.obj.workspace), writes=False)

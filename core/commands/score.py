@@ -7,9 +7,10 @@ from typing import Annotated
 
 import typer
 
-from core.commands.arguments import named, named_path
+from core.commands.arguments import CheckpointName, RunName, SecondModel, named_path_or_input
 from core.commands.place import perform
 from core.runs.catalog import Catalog
+from core.tasks.chat.evaluate_sample import evaluate_sample
 from core.tasks.models.compared_models import Side
 from core.tasks.models.score_text import score_text
 
@@ -21,22 +22,13 @@ app = typer.Typer()
 @app.command()
 def score(
     context: typer.Context,
-    name: Annotated[str, typer.Argument(help="The run's name.")],
+    name: RunName,
     text: Annotated[
         Path,
-        typer.Option(help="A text file; - reads standard input.", parser=named_path, metavar="FILE"),
+        typer.Option(help="A text file; - reads standard input.", parser=named_path_or_input, metavar="FILE"),
     ],
-    checkpoint: Annotated[
-        str, typer.Option(help="The checkpoint: best, last, or the step of a checkpoint or snapshot.")
-    ] = "best",
-    against: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME[@CHECKPOINT]",
-            help="A second model to compare with: another run, or @STEP for another step of this run.",
-            callback=named,
-        ),
-    ] = None,
+    checkpoint: CheckpointName = "best",
+    against: SecondModel = None,
 ) -> int:
     """Measure how well a run's model predicts a text: loss, perplexity, bits per byte, and KL divergence from another model."""
     workspace = context.obj.workspace
@@ -45,3 +37,14 @@ def score(
     if against is not None:
         sides.append(Side(*Catalog(workspace).run_and_checkpoint(against, name)))
     return perform(context, partial(score_text, workspace, sides, source), writes=False)[1]
+
+
+@app.command(name="evaluate-sample")
+def evaluate_sample_command(
+    context: typer.Context,
+    name: RunName,
+    checkpoint: CheckpointName = "best",
+) -> int:
+    """Evaluate a run on the held-out questions of the sample corpus."""
+    workspace = context.obj.workspace
+    return perform(context, lambda stop: evaluate_sample(workspace, name, checkpoint, stop), writes=False)[1]

@@ -1,15 +1,12 @@
 """The command that looks a text up in what a run was trained on."""
 
-import sys
 from typing import Annotated
 
 import typer
 
-from core.commands.arguments import unicode_text
+from core.commands.arguments import RunName, unicode_text
 from core.commands.place import perform
 from core.tasks.seen.look_up import look_up
-
-STANDARD_INPUT = "-"
 
 app = typer.Typer()
 
@@ -17,7 +14,7 @@ app = typer.Typer()
 @app.command()
 def seen(
     context: typer.Context,
-    name: Annotated[str, typer.Argument(help="The run's name.")],
+    name: RunName,
     text: Annotated[
         str,
         typer.Argument(help="The text, such as a reply; - reads standard input.", callback=unicode_text),
@@ -28,5 +25,4 @@ def seen(
     The first time, an index of the training text is built; it takes 1.5 bytes of disk space per byte of text.
     """
     workspace = context.obj.workspace
-    said = sys.stdin.buffer.read().decode("utf-8", "replace") if text == STANDARD_INPUT else text
-    return perform(context, lambda stop: look_up(workspace, name, said, stop), writes=False)[1]
+    return perform(context, lambda stop: look_up(workspace, name, text, stop), writes=False)[1]

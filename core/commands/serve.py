@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from core.commands.arguments import named
+from core.commands.arguments import CheckpointName, RunName, named
 from core.commands.place import perform
 from core.config.sampling import SamplingConfig
 from core.config.server import ContextMode, ServerConfig
@@ -27,9 +27,9 @@ app = typer.Typer()
 @app.command(name="serve")
 def serve_command(
     context: typer.Context,
-    name: Annotated[str, typer.Argument(help="The run's name.")],
+    name: RunName,
     port: Annotated[int | None, typer.Option(help=HELP["port"])] = None,
-    checkpoint: Annotated[str, typer.Option(help="The checkpoint: best, last or a step number.")] = "best",
+    checkpoint: CheckpointName = "best",
     host: Annotated[str | None, typer.Option(help=HELP["host"], callback=named)] = None,
     allow_network: Annotated[bool, typer.Option("--allow-network", help=HELP["allow_network"])] = False,
     token: Annotated[

@@ -2,12 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from core.commands.arguments import named, named_path, unicode_text, with_absolute_folder
+from core.commands.arguments import Assignments, PresetName, RunFile, unicode_text, with_absolute_folder
 from core.commands.place import perform, print_rows
 from core.config.presets import DEFAULT_PRESET, preset_run
 from core.config.toml import parse_assignments, read_run, with_settings
@@ -22,20 +21,12 @@ ENTRIES = ("id", "token", "bytes", "count")
 @app.command()
 def tokenizer(
     context: typer.Context,
-    run_file: Annotated[
-        Path | None,
-        typer.Argument(
-            metavar="[RUN.toml]", help="A file with the settings to start from.", parser=named_path
-        ),
-    ] = None,
-    text: Annotated[str, typer.Option(help="A text to tokenize.", callback=unicode_text)] = "",
-    preset: Annotated[str | None, typer.Option(help="The preset to start from.", callback=named)] = None,
-    set_: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set", metavar="NAME=VALUE", help="A setting, such as tokenizer.kind=char; repeat for more."
-        ),
-    ] = None,
+    run_file: RunFile = None,
+    text: Annotated[
+        str, typer.Option(help="A text to tokenize; - reads standard input.", callback=unicode_text)
+    ] = "",
+    preset: PresetName = None,
+    set_: Assignments = None,
     most: Annotated[int, typer.Option(min=0, help="How many of the most frequent tokens to list.")] = 20,
 ) -> int:
     """Train a tokenizer on the library's documents and show its vocabulary; `train` reuses it."""

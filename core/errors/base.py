@@ -47,6 +47,14 @@ class UsageError(UserFacingError):
     exit_code = 2
 
 
+class BadArgumentsError(UsageError):
+    """What the parser of the command line says of arguments."""
+
+    sentence: str
+    message = "{sentence}"
+    remedy = "See --help."
+
+
 # What was asked for
 
 

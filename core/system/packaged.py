@@ -6,6 +6,7 @@ from pathlib import Path
 
 APPLICATION = "SheepOp Studio"
 FROM_SOURCE, PACKAGED = "python main.py", "sheepop"
+COMPLETING = f"_{PACKAGED.upper()}_COMPLETE"  # a variable with which a shell asks for completions
 
 
 def is_packaged() -> bool:
@@ -15,7 +16,7 @@ def is_packaged() -> bool:
 
 def program() -> str:
     """What a person types to start it."""
-    return PACKAGED if is_packaged() else FROM_SOURCE
+    return PACKAGED if is_packaged() or Path(sys.argv[0]).stem == PACKAGED else FROM_SOURCE
 
 
 def command(arguments: str) -> str:

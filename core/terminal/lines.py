@@ -175,9 +175,8 @@ def _(event: ContextMoved) -> str:
 
 @event_line.register
 def _(event: ReplyEnded) -> str:
-    text = f"[{event.sample}] {event.text}" if event.sample else ""
     return (
-        f"{text}\n[{event.reason}: {counted(event.tokens, 'token')}, {event.tokens_per_second:.0f} tokens/s, "
+        f"[{event.reason}: {counted(event.tokens, 'token')}, {event.tokens_per_second:.0f} tokens/s, "
         f"first after {event.first_token_seconds * 1000:.0f} ms]"
     )
 

@@ -2,14 +2,16 @@
 
 import os
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from functools import singledispatchmethod
 from pathlib import PurePath
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
+from rich.cells import cell_len
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as Bars
@@ -29,7 +31,7 @@ from core.events.documents import (
     PageRecognizing,
     TextIndexed,
 )
-from core.events.replies import ReplyEnded, TokenWritten
+from core.events.replies import ContextMoved, ModelOpened, PromptRead, ReplyEnded, TokenWritten
 from core.events.runs import DatasetBuilt, RunEnded, RunPrepared, StepDone
 from core.events.scoring import SampleEvaluated, TextScored
 from core.events.seen import SeenFound, SeenLocated
@@ -50,6 +52,7 @@ NUMBERS = {
 }
 TIMES = {"changed", "saved", "removed", "used"}  # in seconds since 1970
 STDERR, STOPPING = 2, b"stopping at the next safe point ...\n"
+NARROWEST_TEXT, GAP = 12, 2  # characters of a column of texts, and between two columns
 LONGEST_LINE = 100_000  # characters, of a table that goes into a file or another program
 # a folder can hold thousands of files of no known kind
 WORTH_A_LINE = {
@@ -60,8 +63,7 @@ WORTH_A_LINE = {
 ENDS_OF_WORK = ImportFinished | DatasetBuilt | RunEnded | SampleEvaluated | TextScored | SeenFound
 # what takes several lines; in any other event a line break is one of a name, which is shown as a sign
 WITH_LINES = (
-    ReplyEnded
-    | SideEnded
+    SideEnded
     | CheckpointReplied
     | ComparisonPart
     | TextScored
@@ -89,8 +91,17 @@ def follow(open_stream: OpenStream[Result], as_json: bool) -> tuple[Result, bool
     return events.result, stop.asked
 
 
-def print_failure(error: UserFacingError) -> None:
-    """What happened and what to do next, each a line on stderr."""
+def print_failure(error: UserFacingError, as_json: bool = False) -> None:
+    """What happened and what to do next, each a line on stderr; or one JSON object, with the exit code."""
+    if as_json:
+        record = {
+            "event": "error",
+            "message": error.message,
+            "remedy": error.remedy,
+            "exit_code": error.exit_code,
+        }
+        print(json_text(record), file=sys.stderr)
+        return
     print_to_stderr(f"error: {error.message}")
     print_to_stderr(error.remedy)
 
@@ -102,18 +113,50 @@ def print_record(record: dict[str, object]) -> None:
 
 def print_table(columns: Sequence[str], rows: Sequence[dict[str, Any]]) -> None:
     """Rows under their columns' names; whole numbers with separators, times as dates. In a file, a row is a line."""
-    table = Table(box=None, pad_edge=False)
-    for column in columns:
-        number = column in NUMBERS
-        table.add_column(
-            Text(printable(column)), justify="right" if number else "left", overflow="fold", no_wrap=number
-        )
-    for row in rows:
-        table.add_row(*(Text(_cell(column, row[column])) for column in columns))
-    console = Console(highlight=False)
+    console = _console()
     if not console.is_terminal:
         console.width = LONGEST_LINE
+    shown = _fitting(columns, rows, console.width)
+    table = Table(box=None, pad_edge=False)
+    for column in shown:
+        number = column in NUMBERS or column in TIMES
+        table.add_column(
+            Text(printable(column)),
+            justify="right" if column in NUMBERS else "left",
+            overflow="fold",
+            no_wrap=number,
+        )
+    for row in rows:
+        table.add_row(*(Text(_cell(column, row[column])) for column in shown))
     console.print(table)
+    if missing := columns[len(shown) :]:
+        print_to_stderr(f"… {', '.join(missing)}: in a wider terminal, or with --json")
+
+
+def _fitting(columns: Sequence[str], rows: Sequence[dict[str, Any]], width: int) -> Sequence[str]:
+    """The first columns that fit beside each other, of which numbers and times are whole and texts can be folded."""
+    room = 0
+    for count, column in enumerate(columns):
+        cells = [column, *(_cell(column, row[column]) for row in rows)]
+        is_whole = column in NUMBERS or column in TIMES or count == 0
+        widest = max(map(cell_len, cells))
+        room += (widest if is_whole else min(widest, NARROWEST_TEXT)) + GAP * (count > 0)
+        if count and room > width:
+            return columns[:count]
+    return columns
+
+
+class _PipedConsole(Console):
+    """A console whose closed pipe is an error as any other program's, and not an exit."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
+
+
+def _console(soft_wrap: bool = False, stderr: bool = False) -> Console:
+    """What lines and tables go to; without any style, bold too, where NO_COLOR asks for that."""
+    styles: Literal["auto"] | None = None if os.environ.get("NO_COLOR") else "auto"
+    return _PipedConsole(highlight=False, soft_wrap=soft_wrap, stderr=stderr, color_system=styles)
 
 
 def _cell(column: str, value: Any) -> str:
@@ -164,19 +207,25 @@ class JsonScreen:
 
 
 class Screen:
-    """Lines and a progress bar for people. Off a terminal, the lines alone."""
+    """Lines and a progress bar for people. Off a terminal, the lines alone.
+
+    The result goes to stdout; the bar, and what is told about a result, to stderr. Where stdout is a terminal the bar
+    stands there, or it would cross the lines.
+    """
 
     def __init__(self) -> None:
-        self._console = Console(highlight=False, soft_wrap=True)
+        self._console, self._beside = _console(soft_wrap=True), _console(soft_wrap=True, stderr=True)
+        bar_console = self._console if self._console.is_terminal else self._beside
         self._progress = Bars(
             TextColumn("{task.description}"),
             BarColumn(bar_width=24),
             MofNCompleteColumn(),
             TextColumn("{task.fields[figures]}", markup=False),
             TimeRemainingColumn(),
-            console=self._console,
+            console=bar_console,
             transient=True,
-            disable=not self._console.is_terminal,
+            redirect_stdout=bar_console is self._console,
+            disable=not bar_console.is_terminal,
         )
         self._bar: TaskID | None = None
         self._bar_title = ""
@@ -243,12 +292,30 @@ class Screen:
         text = terminal_text(event.text, self._console.file)
         print(text, end="", flush=True, file=self._console.file)  # for each token: rich takes 0.1 ms
 
+    @show.register
+    def _(self, event: ReplyEnded) -> None:
+        # of one reply the tokens stand there already, and only the line ends
+        self._line(f"[{event.sample}] {event.text}" if event.sample else "", kept=RUNNING_TEXT)
+        self._aside(event_line(event))
+
+    @show.register
+    def _(self, event: ModelOpened | PromptRead | ContextMoved) -> None:
+        if line := event_line(event):
+            self._aside(line)
+
     def _line(self, text: str, kept: str = "") -> None:
         if self._console.is_terminal:
             text = terminal_text(text, self._console.file, kept)
             self._console.print(Text(text))  # a Text, so that nobody's file name is read as markup
         else:
             print(text, file=self._console.file, flush=True)  # rich would take some control characters out
+
+    def _aside(self, text: str) -> None:
+        """A line about the result, which is none of it."""
+        if self._beside.is_terminal:
+            self._progress.console.print(Text(terminal_text(text, self._beside.file, ""), style="dim"))
+        else:
+            print_to_stderr(text)
 
     def _show_progress(self, event: WorkProgress) -> None:
         done, total = event.amounts

@@ -377,15 +377,6 @@ def test_an_option_without_its_value_is_wrong_usage(command):
     assert "requires an argument" in err
 
 
-def test_a_failure_with_json_prints_no_json(trained, command):
-    code, out, err = command("generate", "nobody", "--json", "--workspace", trained.root)
-    assert (code, out) == (1, "")
-    assert (
-        err
-        == "error: There is no run named 'nobody'.\nChoose another one; `python main.py runs` lists them.\n"
-    )
-
-
 def test_an_empty_workspace_has_nothing_to_train_on_or_to_resume(tmp_path, command):
     code, _, err = command("train", "--workspace", tmp_path)
     assert code == 1
@@ -530,7 +521,7 @@ def test_generating_loads_torch_and_no_qt(trained):
         "code = cli.run(['--workspace', sys.argv[1], 'generate', 'first', '--max-new-tokens', '2'], None); "
         "print(code, {'torch', 'PySide6', 'app'} & sys.modules.keys(), file=sys.stderr)"
     )
-    assert main("-c", look, str(trained.root)).stderr == "0 {'torch'}\n"
+    assert main("-c", look, str(trained.root)).stderr.endswith("]\n0 {'torch'}\n")
 
 
 def test_without_a_display_the_program_says_so_and_ends_with_2(tmp_path):
@@ -545,3 +536,81 @@ def test_a_failure_ends_the_process_with_its_code(tmp_path):
     ended = main("main.py", "generate", "nobody", "--workspace", str(tmp_path))
     assert (ended.returncode, ended.stdout) == (1, "")
     assert ended.stderr.startswith("error: There is no run named 'nobody'.")
+
+
+def program(*arguments, **options):
+    return subprocess.run(
+        [sys.executable, ROOT / "main.py", *map(str, arguments)],
+        check=False,
+        capture_output=True,
+        text=True,
+        **options,
+    )
+
+
+def test_the_version_is_told(command):
+    code, out, _ = command("--version")
+    assert (code, out.startswith("SheepOp Studio ")) == (0, True)
+
+
+@pytest.mark.parametrize("arguments", [("-h",), ("generate", "-h"), ("runs", "rename", "-h")])
+def test_h_is_help(command, arguments):
+    code, out, _ = command(*arguments)
+    assert (code, "Usage:" in out) == (0, True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (("generate", "nobody"), 1, "no run named 'nobody'"),
+        (("generate",), 2, "Missing argument"),
+        (("train", "--nonsense"), 2, "No such option"),
+        (("nonsense",), 2, "No such command"),
+        (("train", "--set", "model.n_heads=5"), 2, "must be a multiple"),
+    ],
+)
+def test_with_json_an_error_is_an_object(command, tmp_path, arguments, code, said):
+    found, out, err = command(*arguments, "--json", "--workspace", tmp_path)
+    error = json.loads(err)
+    assert (found, out) == (code, "")
+    assert (error["event"], error["exit_code"]) == ("error", code)
+    assert said in error["message"]
+    assert error["remedy"]
+
+
+def test_a_reader_that_has_seen_enough_ends_the_command_with_141(tmp_path):
+    read, written = os.pipe()
+    os.close(read)
+    process = subprocess.run(
+        [sys.executable, ROOT / "main.py", "settings", "--workspace", tmp_path],
+        check=False,
+        stdout=written,
+        stderr=subprocess.PIPE,
+    )
+    os.close(written)
+    assert (process.returncode, process.stderr) == (141, b"")
+
+
+def test_a_text_can_come_from_standard_input(trained, tmp_path):
+    asked = (
+        "generate",
+        "first",
+        "--complete",
+        "--greedy",
+        "--max-new-tokens",
+        4,
+        "--workspace",
+        trained.root,
+    )
+    typed = program(*asked, "--prompt", "the cat")
+    piped = program(*asked, "--prompt", "-", input="the cat\n")
+    assert (piped.returncode, piped.stdout) == (0, typed.stdout)
+    assert piped.stderr.startswith("[first, step 6")
+    refused = program("take", "-", "--workspace", tmp_path, input="")
+    assert (refused.returncode, "standard input" in refused.stderr) == (2, True)
+
+
+def test_no_color_leaves_no_style_at_all(tmp_path):
+    options = {"env": os.environ | {"NO_COLOR": "1", "FORCE_COLOR": "1", "TERM": "xterm"}}
+    assert "\x1b" not in program("--help", **options).stdout
+    assert "\x1b" not in program("settings", "--workspace", tmp_path, **options).stdout

@@ -61,7 +61,7 @@ def test_of_a_long_table_a_person_reads_the_first_rows(trained, command, inspect
     _, told, _ = command("--workspace", trained.root, "inspect", "first", *TEXT, "--view", "next")
     lines = told.rstrip().splitlines()
     assert lines[-1] == f"... and {len(every) - 5} more (--out FILE.csv has all)"
-    assert len(lines) == 1 + 1 + 1 + 5 + 1  # the model, the title, the columns, the rows and what is left out
+    assert len(lines) == 1 + 1 + 5 + 1  # the title, the columns, the rows and what is left out
     assert [row for row in inspect(*TEXT, "--view", "next")[1] if row["event"] == "next"] == every
 
 

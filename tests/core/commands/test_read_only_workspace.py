@@ -90,13 +90,18 @@ def unwritable(trained):
         (["text", "1"], "the grey cat sleeps"),
         (["search", "heron"], "river.txt"),
         (["settings"], "training.max_steps"),
-        (["generate", "first", "--prompt", "the ", "--max-new-tokens", "2"], "[first, step"),
     ],
 )
 def test_a_command_that_only_reads_works_where_nothing_may_be_written(unwritable, bound, arguments, shown):
     ended = bound(unwritable.root, *arguments)
     assert (ended.returncode, ended.stderr) == (0, "")
     assert shown in ended.stdout
+
+
+def test_a_model_writes_where_nothing_may_be_written(unwritable, bound):
+    ended = bound(unwritable.root, "generate", "first", "--prompt", "the ", "--max-new-tokens", "2")
+    assert (ended.returncode, ended.stdout[-1:]) == (0, "\n")
+    assert ended.stderr.startswith("[first, step")
 
 
 def test_the_files_of_another_user_can_be_read_in_a_folder_of_one_s_own(trained, bound):

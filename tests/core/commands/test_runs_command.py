@@ -55,7 +55,7 @@ def test_a_run_that_is_not_there_is_answered_with_the_nearest(trained, command):
     code, _, said = command("run", "frist", *place(trained))
     assert code == 1
     assert "'first'" in said
-    assert command("run", "", *place(trained))[0] == 2
+    assert command("run", "", *place(trained))[0] == 1
 
 
 def test_a_run_is_renamed_removed_and_restored(trained, command, records):

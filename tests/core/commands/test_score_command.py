@@ -68,11 +68,11 @@ def test_people_read_a_line_for_each_model_and_one_for_both(trained, command, te
     )
     assert code == 0
     lines = out.splitlines()
-    assert lines[2].startswith("first, step 6: ")
-    assert "nats/token, perplexity " in lines[2]
-    assert "bits/byte; 204 tokens, 204 bytes" in lines[2]
-    assert lines[3].startswith("first, step 2: ")
-    assert lines[4].startswith("KL divergence of first, step 6, from first, step 2: ")
+    assert lines[0].startswith("first, step 6: ")
+    assert "nats/token, perplexity " in lines[0]
+    assert "bits/byte; 204 tokens, 204 bytes" in lines[0]
+    assert lines[1].startswith("first, step 2: ")
+    assert lines[2].startswith("KL divergence of first, step 6, from first, step 2: ")
 
 
 def test_a_workspace_that_holds_nothing_has_no_run_to_score(tmp_path, command, text):

@@ -153,7 +153,15 @@ def stream_of(*events, result=None):
 def test_every_kind_of_event_can_be_shown(capsys):
     assert {type(event) for event in EVENTS} >= set(KINDS.values())
     follow(stream_of(*EVENTS), as_json=False)
-    shown = capsys.readouterr().out
+    shown, beside = capsys.readouterr()
+    for part in (
+        "[a, step",
+        "not in the vocabulary: 'ß' 'é'",
+        "65 older tokens dropped, among them 2 questions with their answers",
+        "[eos: 1 token",
+    ):
+        assert part in beside
+        assert part not in shown
     for part in (
         "Mind this.",
         "failed: /d/b[red].pdf: It is damaged.",
@@ -162,10 +170,8 @@ def test_every_kind_of_event_can_be_shown(capsys):
         "validation loss 2.5000 nats/token, perplexity 12.18, 1.900 bits/byte",
         "Run 'a' finished at step 10, after 60 s.",
         "Report of run 'a': /d/a-report.html (12.0 kB).",
-        "not in the vocabulary: 'ß' 'é'",
-        "65 older tokens dropped, among them 2 questions with their answers",
         "Once",
-        "[2] Twice\n[eos: 1 token",
+        "[2] Twice",
         "'There.', not 'Here.'",
         "1 of 2 held-out questions answered correctly: 50.0 %",
         "a, step 10: 2.5000 nats/token, perplexity 12.18, 1.900 bits/byte; 1,200 tokens, 1,500 bytes, stopped",

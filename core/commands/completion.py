@@ -1,0 +1,82 @@
+"""What a shell completes a command with: the workspace's runs, checkpoints and samplers, and the names of settings.
+
+Each function gives the candidates for an argument that begins with `incomplete`; the shell asks at each press of Tab.
+"""
+
+import os
+import re
+from collections.abc import Iterable
+
+import typer
+
+from core.config.presets import PRESETS
+from core.config.setting import describe
+from core.config.toml import setting_groups
+from core.errors.base import UserFacingError
+from core.runs.catalog import Catalog
+from core.runs.folder import Workspace, default_root
+from core.runs.pointers import saved_steps
+from core.runs.samplers import read_samplers
+from core.system.packaged import COMPLETING
+
+BASH = "complete_bash"  # which, unlike the others, takes a candidate as it would be typed
+SPECIAL = re.compile(r"[^\w@%+=:,./-]")  # what a shell may take for its own
+POINTERS = ("best", "last")
+
+
+def runs(context: typer.Context, incomplete: str) -> list[str]:
+    return _beginning(incomplete, Catalog(_workspace(context)).names())
+
+
+def runs_at_steps(context: typer.Context, incomplete: str) -> list[str]:
+    """Runs by their names, and behind the name of one its checkpoints, as NAME@STEP."""
+    name, at, _ = incomplete.rpartition("@")
+    return (
+        _beginning(incomplete, (f"{name}@{step}" for step in _checkpoints(context, name)))
+        if at
+        else runs(context, incomplete)
+    )
+
+
+def checkpoints(context: typer.Context, incomplete: str) -> list[str]:
+    """The checkpoints of the run that was typed before."""
+    # behind an option that lacks its value, what was typed stays in `args`
+    name = context.params.get("name") or next(iter(context.args), "")
+    return _beginning(incomplete, _checkpoints(context, name))
+
+
+def samplers(context: typer.Context, incomplete: str) -> list[str]:
+    return _beginning(incomplete, (one.name for one in read_samplers(_workspace(context).samplers).found))
+
+
+def presets(incomplete: str) -> list[str]:
+    return _beginning(incomplete, PRESETS)
+
+
+def settings(incomplete: str) -> list[str]:
+    """Settings as GROUP.NAME=, and behind the sign what can be chosen."""
+    known = {
+        f"{group}.{one.name}": one.choices
+        for group, model in setting_groups().items()
+        for one in describe(model)
+    }
+    name, equals, _ = incomplete.partition("=")
+    chosen = (f"{name}={choice}" for choice in known.get(name, ()))
+    return _beginning(incomplete, chosen if equals else (f"{known_name}=" for known_name in known))
+
+
+def _checkpoints(context: typer.Context, name: str) -> Iterable[str]:
+    try:
+        steps = saved_steps(Catalog(_workspace(context)).folder(name))
+    except UserFacingError:  # no such run
+        return ()
+    return (*POINTERS, *map(str, steps))
+
+
+def _workspace(context: typer.Context) -> Workspace:
+    return Workspace(context.find_root().params.get("workspace") or default_root())
+
+
+def _beginning(incomplete: str, candidates: Iterable[str]) -> list[str]:
+    found = [candidate for candidate in candidates if candidate.startswith(incomplete)]
+    return [SPECIAL.sub(r"\\\g<0>", one) for one in found] if os.environ.get(COMPLETING) == BASH else found

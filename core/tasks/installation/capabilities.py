@@ -1,0 +1,171 @@
+"""What this machine can do, what the program therefore chooses, and what is missing with the line that installs it."""
+
+import importlib.util
+import os
+import platform
+import shutil
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+import torch
+
+from core.documents.ocr import installed_languages
+from core.errors.base import OcrUnavailableError
+from core.runs.folder import Workspace
+from core.system.memory import free_bytes
+from core.system.packaged import is_packaged, program
+from core.trainer.hardware import processor_name
+from core.training.compute import computes_bfloat16, own_threads
+from core.training.precision import choose_device, gpu_format
+from core.wording import counted, file_size, listed
+
+NVIDIA = Path("/proc/driver/nvidia/version")  # there where its driver is, whatever torch was built for
+EXTRAS = {
+    "serve": ("uvicorn", "starlette"),
+    "tensorboard": ("tensorboard",),
+}  # of pyproject.toml: what they bring
+USES = {"serve": "the server", "tensorboard": "training.tensorboard"}
+
+
+@dataclass(frozen=True, slots=True)
+class Capability:
+    """Something of this machine. `is_missing` where the program does without, and `therefore` says what to do."""
+
+    what: str
+    found: str
+    therefore: str
+    is_missing: bool = False
+
+
+def capabilities(workspace: Workspace) -> Iterator[Capability]:
+    """All of them, the machine's first; loads torch, and asks Tesseract for its languages."""
+    yield Capability(
+        "system",
+        platform.platform(terse=True),
+        f"Python {platform.python_version()}, torch {torch.__version__}",
+    )
+    yield from _processor()
+    yield _memory()
+    yield _disk(workspace)
+    yield _gpu()
+    yield _compiler()
+    yield _ocr()
+    yield _display()
+    yield from _extras()
+
+
+def _processor() -> Iterator[Capability]:
+    cores, threads = psutil.cpu_count(logical=False) or 0, own_threads()
+    name = processor_name() or "unknown"
+    yield Capability(
+        "processor",
+        f"{name}, {counted(cores, 'core')}",
+        f"{counted(threads, 'thread')} for training and chat",
+    )
+    formats = (
+        "float32 and bfloat16 are timed when a run starts"
+        if computes_bfloat16()
+        else "float32; bfloat16 would be emulated"
+    )
+    yield Capability("instructions", torch.backends.cpu.get_cpu_capability(), formats)
+
+
+def _memory() -> Capability:
+    total, free = psutil.virtual_memory().total, free_bytes()
+    if free is None:
+        return Capability("memory", file_size(total), "the system does not say how much is free")
+    return Capability(
+        "memory",
+        f"{file_size(total)}, {file_size(free)} free for this process",
+        "a plan warns of runs that need more than is free",
+    )
+
+
+def _disk(workspace: Workspace) -> Capability:
+    place = next(folder for folder in (workspace.root, *workspace.root.parents) if folder.exists())
+    return Capability(
+        "disk", f"{file_size(shutil.disk_usage(place).free)} free", f"the workspace is {workspace.root}"
+    )
+
+
+def _gpu() -> Capability:
+    device = choose_device("auto")
+    if device is not None and device.type == "cuda":
+        properties = torch.cuda.get_device_properties(device)
+        found = f"{properties.name}, {file_size(int(properties.total_memory))}"
+        return Capability("GPU", found, f"training and chat run on it, in {gpu_format(device)}")
+    if device is not None and device.type != "cpu":
+        return Capability("GPU", device.type, f"training and chat run on it, in {gpu_format(device)}")
+    if NVIDIA.exists():
+        remedy = (
+            "install the CUDA package of this program"
+            if is_packaged()
+            else "install a build of torch with CUDA (pytorch.org names the line)"
+        )
+        return Capability(
+            "GPU",
+            "NVIDIA's driver, but torch cannot use it",
+            f"{remedy}; until then the processor computes",
+            is_missing=True,
+        )
+    return Capability("GPU", "none", "the processor computes")
+
+
+def _compiler() -> Capability:
+    if is_packaged():
+        return Capability("torch.compile", "not in the packaged program", "training.compile stays off")
+    compiler = next(
+        filter(None, map(shutil.which, filter(None, (os.environ.get("CXX"), "g++", "clang++", "cl")))), None
+    )
+    if compiler:
+        return Capability("torch.compile", compiler, "training.compile can be switched on")
+    return Capability(
+        "torch.compile",
+        "no C++ compiler",
+        "training.compile stays off; install g++ to use it",
+        is_missing=True,
+    )
+
+
+def _ocr() -> Capability:
+    try:
+        languages = installed_languages()
+    except OcrUnavailableError as error:
+        return Capability("OCR", error.reason, error.remedy, is_missing=True)
+    return Capability(
+        "OCR",
+        f"Tesseract: {listed(languages) or 'no language'}",
+        "scans and pictures are read in the languages of --languages",
+    )
+
+
+def _display() -> Capability:
+    has_display = sys.platform in ("win32", "darwin") or any(
+        map(os.environ.get, ("DISPLAY", "WAYLAND_DISPLAY"))
+    )
+    if has_display:
+        return Capability(
+            "display",
+            os.environ.get("WAYLAND_DISPLAY") or os.environ.get("DISPLAY") or "yes",
+            "the window opens",
+        )
+    return Capability(
+        "display", "none", f"the commands work without; see {program()} --help", is_missing=True
+    )
+
+
+def _extras() -> Iterator[Capability]:
+    for extra, modules in EXTRAS.items():
+        missing = [name for name in modules if importlib.util.find_spec(name) is None]
+        if missing and not is_packaged():
+            yield Capability(
+                extra,
+                f"without {listed(missing)}",
+                f'{USES[extra]} needs: pip install ".[{extra}]"',
+                is_missing=True,
+            )
+        elif not missing:
+            yield Capability(extra, "installed", f"{USES[extra]} works")
