@@ -31,7 +31,7 @@ def fuzz_import(seconds: float, seed: int, kept: Path, stop: StopToken) -> Task[
     """Damage valid files and import them, a hundred at a time, until the time is over.
 
     Args:
-        seconds: How long; the batch in hand is finished.
+        seconds: How long; the batch in hand is finished, and the first one always comes.
         seed: The same seed damages the same files in the same way.
         kept: A folder for copies of files that crashed their reader or ran into its limits.
 
@@ -49,7 +49,7 @@ def fuzz_import(seconds: float, seed: int, kept: Path, stop: StopToken) -> Task[
     reasons: Counter[str] = Counter()
     broken: list[str] = []
     total = FuzzChecked(0, 0.0, (), (), ())
-    while time.monotonic() - started < seconds and not stop.asked:
+    while (not total.files or time.monotonic() - started < seconds) and not stop.asked:
         with tempfile.TemporaryDirectory(prefix="fuzz-") as folder:
             files = _write_batch(Path(folder) / "files", seeds, rng, total.files)
             for event in _import(files, Workspace(Path(folder) / "workspace"), kept, stop):

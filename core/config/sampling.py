@@ -106,6 +106,12 @@ class SamplingConfig(Config):
     end_prompt: bool = setting(
         False, "End the prompt", "Appends <eos> to the prompt, as the teaching transformer expects."
     )
+    form: Literal["text", "json"] = setting(
+        "text",
+        "Form",
+        "text: whatever the model writes. json: one JSON object, by ruling out each token that would leave it; what it "
+        "says is the model's, and a reply that reaches its maximum length is cut off.",
+    )
     weights: WeightsFormat = setting(
         "auto",
         "Weights",

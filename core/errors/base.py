@@ -206,6 +206,14 @@ class CorpusTooSmallError(UserFacingError):
         self.remedy = "Add more documents, or choose a shorter context."
 
 
+class NoJsonError(UsageError):
+    """A reply in JSON was asked of a model that cannot write it."""
+
+    missing: str
+    message = "This model cannot write JSON: its vocabulary lacks {missing}."
+    remedy = "Ask for text, or train on documents that have these characters, or with a BPE tokenizer."
+
+
 class UnknownDocumentError(UsageError):
     """A document number that the library does not hold."""
 

@@ -13,6 +13,7 @@ from core.config.sampling import SamplingConfig
 from core.control import StopToken
 from core.events.replies import ContextMoved
 from core.generation.context import ContextPolicy
+from core.generation.json_form import JsonForm
 from core.generation.packed import scales_by_call
 from core.generation.prefix import PrefixCache, common_prefix
 from core.generation.row import PLAIN_TEXT, Decoded, Row
@@ -36,6 +37,7 @@ def decode(
     policy: ContextPolicy = PLAIN_TEXT,
     prefix: PrefixCache | None = None,
     written: Sequence[int] = (),
+    form: JsonForm | None = None,
 ) -> Generator[Decoding, None, None]:
     """Continue a prompt, up to `config.max_new_tokens` tokens; the caller ends it earlier by not asking on.
 
@@ -47,11 +49,12 @@ def decode(
         prefix: What this model read last; the prompt is read from where it differs. Unused where the same seed
             would give another reply with it, as in 8 bits.
         written: Tokens with which the reply begins already: what follows is what would have followed them.
+        form: What the reply must become; None for any text.
 
     Raises:
         ValueError: The prompt is empty.
     """
-    row = Row(prompt, config, policy)
+    row = Row(prompt, config, policy, form)
     row.resume(written, model.config.context_length, model.vocab_size)
     if prefix is None or scales_by_call(model):
         prefix = PrefixCache()

@@ -13,6 +13,7 @@ from torch import Tensor
 from core.config.sampling import SamplingConfig
 from core.events.replies import ContextMoved
 from core.generation.context import ContextPolicy, PlainText
+from core.generation.json_form import JsonForm
 from core.generation.sampling import (
     add_biases,
     count_tokens,
@@ -43,8 +44,12 @@ class Row:
         prompt: Sequence[int],
         config: SamplingConfig,
         policy: ContextPolicy = PLAIN_TEXT,
+        form: JsonForm | None = None,
     ) -> None:
         """Begin with a prompt of at least one token.
+
+        Args:
+            form: What the reply must become; None for any text.
 
         Raises:
             ValueError: The prompt is empty.
@@ -55,7 +60,7 @@ class Row:
         self.read: list[int] = []  # what a cache holds of it, where that is not how `ids` begins
         self.config = config
         self.done = False
-        self._policy = policy
+        self._policy, self._form = policy, form
         self._generator = make_generator(config.seed)
         self._left = config.max_new_tokens
         self._history: list[int] = []  # the prompt as it was first read, and all that was written
@@ -112,6 +117,8 @@ class Row:
         self._n_written += 1
         if self._counts is not None:
             self._counts[token] += 1
+        if self._form is not None:
+            self._form.take(token)
         self.ids.append(token)
 
     @property
@@ -120,13 +127,14 @@ class Row:
         return self._history[len(self._history) - self._n_written :]
 
     def _adjusted(self, logits: Tensor) -> Tensor:
-        """The scores, (V,), after all penalties and biases."""
+        """The scores, (V,), after all penalties and biases; -inf where a token would leave the form."""
         scores, config = self._penalised(logits), self.config
         if config.frequency_penalty or config.presence_penalty:
             if self._counts is None:
                 self._counts = count_tokens(self.written, scores)  # (V,)
             scores = discourage(scores, self._counts, config.frequency_penalty, config.presence_penalty)
-        return add_biases(scores, self._biases) if self._biases else scores
+        scores = add_biases(scores, self._biases) if self._biases else scores
+        return scores if self._form is None else self._form.keep_possible(scores)
 
     def _penalised(self, logits: Tensor) -> Tensor:
         """The scores, (V,), less where a token is among those that the penalty counts."""

@@ -14,6 +14,7 @@ from core.events.replies import Alternative, ContextMoved, PromptRead, ReplyEnde
 from core.generation.considered import Considered, consider, probability_of
 from core.generation.context import ContextPolicy, DialogueText
 from core.generation.decoding import Decoding, decode, decode_batch, rows_at_once
+from core.generation.json_form import JsonForm
 from core.generation.prefix import PrefixCache
 from core.generation.row import PLAIN_TEXT, Decoded, Row
 from core.model.transformer import Transformer
@@ -59,7 +60,7 @@ def write(
         n_likeliest=n_likeliest,
         longest_wait=LONGEST_WAIT_SECONDS,
     )
-    steps = decode(model, prompt, config, stop, writer.policy, prefix, written)
+    steps = decode(model, prompt, config, stop, writer.policy, prefix, written, writer.form)
     while not writer.reason and (step := next(steps, None)):
         yield from writer.take(step)
     ended = yield from writer.end(stop)
@@ -83,7 +84,7 @@ def write_batch(
     """
     numbered = enumerate(zip(prompts, configs, strict=True), first)
     writers = [Writer(tokenizer, *each, sample=number) for number, each in numbered]
-    rows = [Row(writer.prompt, writer.config, writer.policy) for writer in writers]
+    rows = [Row(writer.prompt, writer.config, writer.policy, writer.form) for writer in writers]
     ended: list[ReplyEnded | None] = [None] * len(rows)
     for number, step in decode_batch(model, rows, stop):
         row, writer = rows[number], writers[number]
@@ -146,6 +147,7 @@ class Writer:
         """
         self.prompt, self.config = prompt, config
         self.policy = context_policy(prompt, tokenizer, system)
+        self.form = JsonForm(tokenizer) if config.form == "json" else None
         ends = {tokenizer.eos_id, tokenizer.user_id, tokenizer.assistant_id, *tokenizer.end_ids}
         # why the reply is at its end, where it is
         self.reason = "eos" if ends.intersection(written[-1:]) else ""

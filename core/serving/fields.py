@@ -17,6 +17,7 @@ from core.wording import counted
 MOST_CHOICES = 32  # replies to one request
 MOST_STOPS, LONGEST_STOP = 16, 1000  # characters
 MOST_ALTERNATIVES = 20
+JSON_OBJECT = "json_object"  # the response_format of a reply that is one
 LEAST_TOP_P = 1e-6  # 0 means the likeliest token alone
 
 _TYPE = re.compile(r"^str$|\[")  # the name of one of several types that a field can have
@@ -60,6 +61,12 @@ class StreamOptions(_Strict):
     include_usage: bool | None = None
 
 
+class ResponseFormat(_Strict):
+    """The form that a reply is to have."""
+
+    type: str
+
+
 class Common(RequestFields):
     """What both kinds of requests have. None stands for the run's own setting."""
 
@@ -68,6 +75,7 @@ class Common(RequestFields):
     n: Annotated[Whole, Field(ge=1, le=MOST_CHOICES)] | None = None
     seed: Whole | None = None
     stop: Stop = None
+    response_format: ResponseFormat | None = None
     max_tokens: Whole | None = None
     temperature: float | None = None
     top_p: float | None = None
@@ -93,6 +101,9 @@ class Common(RequestFields):
         """As for all requests."""
         if self.stream_options is not None and not self.stream:
             raise invalid("stream_options", "stream_options go with stream: true only.")
+        if self.response_format is not None and self.response_format.type not in ("text", JSON_OBJECT):
+            message = f"There is no response_format {self.response_format.type[:50]!r} here, only 'text' and {JSON_OBJECT!r}."
+            raise unsupported("response_format", message)
 
     def sampling(self, base: SamplingConfig) -> SamplingConfig:
         """How each reply is generated, where `base` has what was not given.
@@ -111,6 +122,7 @@ class Common(RequestFields):
             "presence_penalty": self.presence_penalty,
             "logit_bias": self._biases(),
             "seed": None if self.seed is None else self.seed % (LARGEST_SEED + 1),
+            "form": "json" if self.response_format and self.response_format.type == JSON_OBJECT else None,
             "stop": self._stops(),
         }
         changes = {name: value for name, value in given.items() if value is not None}
@@ -206,12 +218,6 @@ class DetokenizeFields(RequestFields):
     tokens: Items[Whole]
 
 
-class ResponseFormat(_Strict):
-    """The form that a reply is to have."""
-
-    type: str
-
-
 class ChatFields(Common):
     """A request for /v1/chat/completions."""
 
@@ -222,7 +228,6 @@ class ChatFields(Common):
     tools: list[Any] | None = None
     tool_choice: Any = None
     functions: list[Any] | None = None
-    response_format: ResponseFormat | None = None
     modalities: list[str] | None = None
     audio: Any = None
     web_search_options: Any = None
@@ -240,9 +245,6 @@ class ChatFields(Common):
         if (self.tools and self.tool_choice != "none") or self.functions:
             name = "tools" if self.tools else "functions"
             raise unsupported(name, "There are no tools here: the model answers with text alone.")
-        if self.response_format is not None and self.response_format.type != "text":
-            message = f"There is no response_format {self.response_format.type[:50]!r} here, only 'text'."
-            raise unsupported("response_format", message)
         if self.audio is not None or (self.modalities or ["text"]) != ["text"]:
             raise unsupported("modalities", "The model writes text alone.")
         if self.web_search_options is not None:

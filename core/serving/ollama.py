@@ -15,6 +15,7 @@ from core.events.replies import ReplyEnded
 from core.serving.answers import HttpAnswer, Object, as_json
 from core.serving.api_error import ApiError, unsupported
 from core.serving.fields import (
+    JSON_OBJECT,
     ChatFields,
     CompletionFields,
     MessageFields,
@@ -64,9 +65,11 @@ class OllamaFields(RequestFields):
 
     def refuse(self) -> None:
         """What no model here has."""
-        for name in ("format", "tools", "images", "suffix"):
+        for name in ("tools", "images", "suffix"):
             if getattr(self, name):
                 raise unsupported(name, f"There is no {name!r} here: the model reads and writes plain text.")
+        if self.format not in (None, "", "json"):
+            raise unsupported("format", "The only format here is 'json', without a schema.")
         if self.think:
             raise unsupported("think", "This model does not think aloud.")
 
@@ -89,6 +92,7 @@ class OllamaFields(RequestFields):
             "stream": self.stream is not False,
             "max_tokens": length if length is None or length > 0 else None,  # -1: without an end
             "repetition_penalty": options.repeat_penalty,
+            "response_format": {"type": JSON_OBJECT} if self.format else None,
         }
 
 

@@ -198,7 +198,9 @@ class ResponseAnswer(HttpAnswer):
             "previous_response_id": None,
             "store": False,
             "temperature": fields.temperature,
-            "text": {"format": {"type": "text"}},
+            "text": {
+                "format": {"type": fields.text.format.type if fields.text and fields.text.format else "text"}
+            },
             "tool_choice": "none",
             "tools": [],
             "top_p": fields.top_p,

@@ -6,6 +6,7 @@ from typing import Any
 
 from core.config.sampling import SamplingConfig
 from core.config.server import ContextMode
+from core.errors.base import NoJsonError
 from core.errors.runs import ChatTemplateError
 from core.events.replies import ContextMoved
 from core.export.hugging_face import tokenizer_config
@@ -13,7 +14,7 @@ from core.generation.dialogue import Turn, completion_prompt, dialogue_prompt, s
 from core.generation.row import Row
 from core.generation.writing import Writer
 from core.model.transformer import Transformer
-from core.serving.api_error import ApiError, invalid
+from core.serving.api_error import ApiError, invalid, unsupported
 from core.serving.fields import (
     MOST_CHOICES,
     ChatFields,
@@ -194,10 +195,13 @@ class ServedModel:
     ) -> Row:
         """One more reply. What its prompt has too much is left out here, so that nothing large waits in the queue."""
         number = len(work.choices)
-        writer = Writer(
-            self.tokenizer, prompt, config, sample=number + 1, system=system, n_likeliest=n_likeliest
-        )
-        row = Row(prompt, config, writer.policy)
+        try:
+            writer = Writer(
+                self.tokenizer, prompt, config, sample=number + 1, system=system, n_likeliest=n_likeliest
+            )
+        except NoJsonError as error:
+            raise unsupported("response_format", f"{error.message} {error.remedy}") from error
+        row = Row(prompt, config, writer.policy, writer.form)
         moved = row.make_room(self.context_length)
         row.read = []
         writer.prompt = ()

@@ -6,6 +6,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from datetime import datetime
 from functools import singledispatchmethod
 from pathlib import PurePath
@@ -227,6 +228,7 @@ class Screen:
             redirect_stdout=bar_console is self._console,
             disable=not bar_console.is_terminal,
         )
+        self._has_begun, self._moved = False, ContextMoved(kept=0, dropped=0)
         self._bar: TaskID | None = None
         self._bar_title = ""
 
@@ -289,6 +291,7 @@ class Screen:
     def _(self, event: TokenWritten) -> None:
         if event.sample:
             return  # of several replies at once each is shown when it is whole
+        self._has_begun = True
         text = terminal_text(event.text, self._console.file)
         print(text, end="", flush=True, file=self._console.file)  # for each token: rich takes 0.1 ms
 
@@ -296,10 +299,24 @@ class Screen:
     def _(self, event: ReplyEnded) -> None:
         # of one reply the tokens stand there already, and only the line ends
         self._line(f"[{event.sample}] {event.text}" if event.sample else "", kept=RUNNING_TEXT)
+        if self._moved.dropped:
+            self._aside(event_line(self._moved))
+            self._moved = ContextMoved(kept=0, dropped=0)
         self._aside(event_line(event))
 
     @show.register
-    def _(self, event: ModelOpened | PromptRead | ContextMoved) -> None:
+    def _(self, event: ContextMoved) -> None:
+        if not self._has_begun:
+            self._aside(event_line(event))
+        else:  # which would stand in the middle of the reply, and at a small context over and over
+            self._moved = replace(
+                event,
+                dropped=self._moved.dropped + event.dropped,
+                dropped_turns=self._moved.dropped_turns + event.dropped_turns,
+            )
+
+    @show.register
+    def _(self, event: ModelOpened | PromptRead) -> None:
         if line := event_line(event):
             self._aside(line)
 

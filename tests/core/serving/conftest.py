@@ -105,9 +105,9 @@ class InlineInbox(SimpleQueue):
 class App:
     """The application of a small model, and how it is asked."""
 
-    def __init__(self, config=None, inline=True, **sampling) -> None:
+    def __init__(self, config=None, inline=True, text=TEXT, **sampling) -> None:
         config = config or ServerConfig()
-        tokenizer = CharTokenizer.train([TEXT])
+        tokenizer = CharTokenizer.train([text])
         model = Transformer(
             ModelConfig(n_layers=1, n_heads=2, d_model=8, d_ff=16, context_length=16),
             tokenizer.vocab_size,

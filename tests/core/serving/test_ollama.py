@@ -48,6 +48,23 @@ def test_a_prompt_is_a_question_to_a_model_of_conversations_unless_it_is_raw(app
     assert generate(raw=True) == complete["choices"][0]["text"]
 
 
+def test_json_is_written_by_a_model_that_has_its_signs(make_app):
+    app = make_app(text='the {}":, cat')
+    biased = {"logit_bias": {"3": 100}, "max_tokens": 12, "temperature": 0}  # <eos>, as soon as it can come
+    asked = {"messages": HELLO, "response_format": {"type": "json_object"}} | biased
+    answer = app.ask_json("/v1/chat/completions", asked)[1]["choices"][0]
+    assert answer["message"]["content"].startswith("{")
+    assert answer["finish_reason"] == "length" or isinstance(json.loads(answer["message"]["content"]), dict)
+    for path, body in ((CHAT, {"messages": HELLO}), (GENERATE, {"prompt": "the"})):
+        options = {"model": "small", "format": "json", "stream": False, "options": GREEDY}
+        answer = app.ask_json(path, body | options)[1]
+        assert (answer.get("response") or answer["message"]["content"]).startswith("{")
+    responses = {"input": "the", "text": {"format": {"type": "json_object"}}, "max_output_tokens": 3}
+    answer = app.ask_json("/v1/responses", responses)[1]
+    assert answer["output"][0]["content"][0]["text"].startswith("{")
+    assert answer["text"] == {"format": {"type": "json_object"}}
+
+
 def test_the_facts_that_clients_look_for(app):
     (model,) = app.ask_json("/api/tags")[1]["models"]
     assert (model["name"], model["details"]["parameter_size"]) == ("small:latest", "0.0M")
