@@ -5,7 +5,7 @@ import torch
 
 from core.config.model import ModelConfig, count_parameters
 from core.errors.runs import ModelTooLargeError
-from core.model.requirements import FLOAT_BYTES, bytes_to_train
+from core.model.requirements import bytes_to_train
 from core.system.memory import free_bytes
 
 
@@ -31,13 +31,13 @@ def check_memory_to_train(
     check_memory(bytes_to_train(config, vocab_size, batch_size, autocast, averaged), device)
 
 
-def check_memory_to_open(config: ModelConfig, vocab_size: int) -> None:
-    """Refuse a model whose weights alone cannot fit into this machine's memory.
+def check_memory_to_open(config: ModelConfig, vocab_size: int, dtype: torch.dtype = torch.float32) -> None:
+    """Refuse a model whose weights alone, in this type, cannot fit into this machine's memory.
 
     Raises:
         ModelTooLargeError: They cannot.
     """
-    check_memory(FLOAT_BYTES * count_parameters(config, vocab_size), torch.device("cpu"))
+    check_memory(dtype.itemsize * count_parameters(config, vocab_size), torch.device("cpu"))
 
 
 def check_memory(needed: int, device: torch.device) -> None:

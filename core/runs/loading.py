@@ -28,7 +28,7 @@ from core.tokenizers.tokenizer import ROLES, Tokenizer
 
 @dataclass(frozen=True, slots=True)
 class LoadedModel:
-    """A checkpoint in memory. The model is in evaluation mode; on the CPU and in float32, until it is moved or packed."""
+    """A checkpoint in memory. The model is in evaluation mode and on the CPU, until it is moved or packed."""
 
     model: Transformer
     tokenizer: Tokenizer
@@ -36,8 +36,13 @@ class LoadedModel:
     state: CheckpointState
 
 
-def load_model(run: RunFolder, which: str, stop: StopToken | None = None) -> LoadedModel:
+def load_model(
+    run: RunFolder, which: str, stop: StopToken | None = None, dtype: torch.dtype = torch.float32
+) -> LoadedModel:
     """Open the checkpoint called "best", "last" or by its step.
+
+    Args:
+        dtype: Of its weights in memory; those that the file has in another one are rounded to it.
 
     Raises:
         DamagedRunError: The run's settings or tokenizer cannot be read, or the tokenizer is another than in training.
@@ -50,10 +55,10 @@ def load_model(run: RunFolder, which: str, stop: StopToken | None = None) -> Loa
     checkpoint, state, weights = _read_weights(run, which, stop)
     check_settings(checkpoint, config, state)
     tokenizer = _read_tokenizer(run, state)
-    check_memory_to_open(config.model, tokenizer.vocab_size)
+    check_memory_to_open(config.model, tokenizer.vocab_size, dtype)
     with SkipInit():
         model = Transformer(config.model, tokenizer.vocab_size, seed=None)
-    restore_weights(model, weights, checkpoint)
+    restore_weights(model, weights, checkpoint, dtype)
     return LoadedModel(model.eval(), tokenizer, config, state)
 
 
@@ -184,8 +189,10 @@ def model_weights(model: Transformer) -> dict[str, Tensor]:
     return weights
 
 
-def restore_weights(model: Transformer, weights: dict[str, Tensor], checkpoint: Path) -> None:
-    """Put saved weights into a model.
+def restore_weights(
+    model: Transformer, weights: dict[str, Tensor], checkpoint: Path, dtype: torch.dtype = torch.float32
+) -> None:
+    """Put saved weights into a model that is in float32, and make it one of `dtype`.
 
     Raises:
         WrongShapeError: Names or shapes differ; the message names the first difference.
@@ -200,8 +207,12 @@ def restore_weights(model: Transformer, weights: dict[str, Tensor], checkpoint: 
         if not torch.isfinite(torch.stack(tensor.aminmax())).all():
             raise DamagedCheckpointError(checkpoint, f"{name} has a weight that is not a finite number")
     with torch.no_grad():
-        for name, tensor in model_weights(model).items():
-            tensor.copy_(weights[name])
+        if dtype == torch.float32:
+            for name, tensor in model_weights(model).items():
+                tensor.copy_(weights[name])
+            return
+        for name, parameter in model.named_parameters():  # what nobody wrote into has taken no memory yet
+            parameter.data = weights[name].to(dtype)
 
 
 def _difference(name: str, wanted: tuple[int, ...] | None, found: tuple[int, ...] | None) -> str:

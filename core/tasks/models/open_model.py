@@ -9,7 +9,7 @@ from core.control import StopToken
 from core.errors.runs import CheckpointGoneError, NoCheckpointError, OutOfMemoryError, raising_memory_errors
 from core.events.base import Notice, Task
 from core.events.replies import ModelOpened
-from core.runs.catalog import Catalog, has_conversations
+from core.runs.catalog import Catalog, has_conversations, read_config
 from core.runs.folder import RunFolder, Workspace
 from core.runs.pointers import lost_pointers, pointed_step
 
@@ -68,8 +68,8 @@ def open_model(
     if checkpoint in lost_pointers(run):
         step = pointed_step(run, checkpoint)
         yield Notice(f"The file that names the {checkpoint} checkpoint is damaged; step {step:,} is opened.")
-    loaded = _load(run, checkpoint)
-    weights = weights or loaded.config.sampling.weights
+    weights = weights or read_config(run).sampling.weights
+    loaded = _load(run, checkpoint, weights)
     yield from _pack(loaded, weights)
     model = OpenModel(
         name=name,
@@ -102,7 +102,7 @@ def with_weights(model: OpenModel, weights: WeightsFormat) -> Task["LoadedModel"
     """
     if weights != model.weights:
         try:
-            loaded = _load(model.run, str(model.step))
+            loaded = _load(model.run, str(model.step), weights)
         except NoCheckpointError as cause:
             raise CheckpointGoneError(model.name, model.step, model.weights, weights) from cause
         yield from _pack(loaded, weights)
@@ -110,10 +110,15 @@ def with_weights(model: OpenModel, weights: WeightsFormat) -> Task["LoadedModel"
     return model.loaded
 
 
-def _load(run: RunFolder, checkpoint: str) -> "LoadedModel":
-    from core.runs.loading import load_model  # here, because it imports torch
+def _load(run: RunFolder, checkpoint: str, weights: WeightsFormat) -> "LoadedModel":
+    import torch  # here, because it takes a moment
 
-    loaded = load_model(run, checkpoint)
+    from core.generation.packed import has_onednn_bfloat16
+    from core.runs.loading import load_model
+
+    # at once in the type that packing would turn them into, or they would stand in memory twice as large for a while
+    dtype = torch.bfloat16 if weights == "bfloat16" and has_onednn_bfloat16() else torch.float32
+    loaded = load_model(run, checkpoint, dtype=dtype)
     move_to_device(loaded.model, loaded.config.training.device)
     return loaded
 

@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from core.config.run import RunConfig
+from core.config.sampling import SamplingConfig
 from core.config.tokenizer import TokenizerConfig
 from core.config.toml import run_to_toml
 from core.control import StopToken
@@ -21,7 +22,7 @@ from core.events.runs import RunEnded
 from core.export.foreign import ForeignModel, read_folder
 from core.export.foreign_gguf import is_gguf, read_file
 from core.export.sheep_file import read_about, unpack_run
-from core.runs.catalog import Catalog, is_run
+from core.runs.catalog import Catalog, is_run, read_config
 from core.runs.claims import holding_names
 from core.runs.folder import RunFolder, Workspace, as_run_name
 from core.runs.pointers import POINTERS, point
@@ -48,7 +49,9 @@ def take_model(workspace: Workspace, path: Path, name: str, stop: StopToken) -> 
         DiskFullError, SystemRefusalError: It could not be written.
         StopRequested: `stop` was set. After all of these, nothing is left of it.
     """
-    from core.runs.loading import load_model  # here, because it imports torch
+    import torch  # here, because it takes a moment
+
+    from core.runs.loading import load_model
 
     theirs, write = _source(path)
     yield from tidy_runs(workspace)
@@ -60,7 +63,8 @@ def take_model(workspace: Workspace, path: Path, name: str, stop: StopToken) -> 
     try:
         shutil.rmtree(scratch, ignore_errors=True)  # of a process that was killed and had the same number
         step = write(draft, stop)
-        loaded = load_model(draft, str(step), stop)
+        is_half = read_config(draft).sampling.weights == "bfloat16"
+        loaded = load_model(draft, str(step), stop, torch.bfloat16 if is_half else torch.float32)
         stop.raise_if_asked()
         size = sum(file.stat().st_size for file in draft.root.rglob("*") if file.is_file())
         with holding_names(workspace.runs):
@@ -104,25 +108,29 @@ def write_run(foreign: ForeignModel, run: RunFolder, stop: StopToken) -> int:
         OSError: It could not be written.
         StopRequested: `stop` was set.
     """
+    import torch
+
     from core.config.model import count_parameters
     from core.export.hugging_face import our_names, our_tensors
     from core.model.memory import check_memory_to_open
     from core.runs.tensor_file import write_tensors
 
-    check_memory_to_open(foreign.model, foreign.vocab_size)
-    config = RunConfig(
-        preset="gpt2" if foreign.kind == "gpt2" else RunConfig().preset,
-        model=foreign.model,
-        tokenizer=TokenizerConfig(vocab_size=max(300, foreign.vocab_size)),
-    )
+    check_memory_to_open(foreign.model, foreign.vocab_size, torch.bfloat16)  # the least that it can take
     checkpoint = run.checkpoint(0)
     checkpoint.mkdir(parents=True)
-    write_whole(run.config, run_to_toml(config).encode())
     digest = save_tokenizer(foreign.tokenizer, run.tokenizer)
     tensors = {}
     for name, tensor in our_tensors(foreign.kind, our_names(foreign.model), foreign.read):
         stop.raise_if_asked()
         tensors[name] = tensor
+    is_half = all(tensor.dtype == torch.bfloat16 for tensor in tensors.values())
+    config = RunConfig(
+        preset="gpt2" if foreign.kind == "gpt2" else RunConfig().preset,
+        model=foreign.model,
+        tokenizer=TokenizerConfig(vocab_size=max(300, foreign.vocab_size)),
+        sampling=SamplingConfig(weights="bfloat16" if is_half else "auto"),
+    )
+    write_whole(run.config, run_to_toml(config).encode())
     weights = write_tensors(checkpoint / WEIGHTS, tensors)
     state = CheckpointState(
         step=0,

@@ -9,15 +9,17 @@ import torch
 from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 
-from core.control import StopRequested, StopToken
+from core.control import StopRequested, StopToken, result_of
 from core.errors.base import UserFacingError
 from core.errors.exporting import NoForeignModelError
 from core.errors.runs import RunExistsError
 from core.export import foreign
 from core.generation.dialogue import dialogue_prompt
+from core.runs import loading
 from core.runs.folder import Workspace
 from core.runs.loading import load_model
 from core.tasks.models.export_model import export_model
+from core.tasks.models.open_model import open_model
 from core.tasks.models.take_model import take_model
 from core.tokenizers import chat_template
 
@@ -145,6 +147,24 @@ def test_several_files_and_half_precision_are_read_too(tmp_path):
     ids = torch.arange(40)[None]
     with torch.no_grad():
         assert (loaded.model(ids) - twin(ids).logits).abs().max() < 1e-5
+
+
+def test_what_comes_in_bfloat16_opens_in_it_and_never_stands_in_float32(tmp_path, monkeypatch):
+    saved(tmp_path / "theirs", "qwen3", dtype=torch.bfloat16)
+    seen = []
+    restore = loading.restore_weights
+
+    def look(model, weights, checkpoint, dtype=torch.float32):
+        restore(model, weights, checkpoint, dtype)
+        seen.extend(parameter.dtype for parameter in model.parameters())
+
+    monkeypatch.setattr(loading, "restore_weights", look)
+    workspace = Workspace(tmp_path / "workspace")
+    workspace.prepare()
+    name = [*take_model(workspace, tmp_path / "theirs", "", StopToken())][-1].name
+    opened = result_of(open_model(workspace, name, "best", StopToken()))
+    assert opened.weights == "bfloat16"
+    assert {next(opened.loaded.model.parameters()).dtype, *seen} == {torch.bfloat16}
 
 
 def test_a_model_without_a_head_has_names_without_a_prefix(tmp_path):
