@@ -6,6 +6,7 @@
 # package  a .deb and a .tar.gz that need no Python (PyInstaller), after the self-test of what is packed
 # frozen   only the folder of these, and its self-test
 # pictures the screenshots of the help and the README
+# kernels  what an exported page computes with, compiled to WebAssembly
 
 PYTHON ?= python3
 VENV := .venv
@@ -15,12 +16,12 @@ BIN := $(VENV)/bin
 export PYTHONDONTWRITEBYTECODE =
 PYTEST := QT_QPA_PLATFORM=offscreen $(BIN)/python -m pytest --dist loadfile
 
-.PHONY: run test static unit slow guests bench package frozen pictures system
+.PHONY: run test static unit slow guests bench package frozen pictures kernels system browser
 
 run: $(VENV)/.run
 	$(BIN)/python main.py
 
-test: $(VENV)/.test
+test: $(VENV)/.test browser
 	@$(MAKE) --no-print-directory -j 2 static unit
 
 static:
@@ -32,7 +33,7 @@ static:
 unit:
 	$(PYTEST) -n 3 -m "not slow"
 
-slow: $(VENV)/.test
+slow: $(VENV)/.test browser
 	$(PYTEST) -n 3 -m slow
 
 guests: $(VENV)/.test
@@ -62,6 +63,13 @@ $(VENV)/.run: pyproject.toml | system
 $(VENV)/.test: pyproject.toml | system $(VENV)/.run
 	$(BIN)/python -m pip install --no-compile -e ".[dev,serve]"
 	touch $@
+
+kernels: $(VENV)/.run
+	@sh packaging/system-packages.sh clang lld
+	$(BIN)/python packaging/kernels.py
+
+browser:
+	@command -v chromium >/dev/null || sh packaging/system-packages.sh chromium
 
 system:
 	@sh packaging/system-packages.sh

@@ -33,7 +33,7 @@ def export(
     out: Annotated[
         Path | None,
         typer.Option(
-            help="The folder or file to write; by default NAME-FORMAT, or NAME.sheep, in the current folder.",
+            help="The folder or file to write; by default NAME-FORMAT, NAME.sheep or NAME.html, in the current folder.",
             parser=named_path,
             metavar="PATH",
         ),

@@ -32,6 +32,7 @@ class ExportFormat:
         verification: `(Material, folder, ids) -> Verified`: loads the files back and compares; `ids` are token ids to
             compute logits for. Raises UnfaithfulExportError.
         suffix: Of an export that is a single file.
+        growth: How many bytes of the export a byte of the weights takes.
     """
 
     name: str
@@ -41,6 +42,7 @@ class ExportFormat:
     parts: str
     verification: str
     suffix: str = ""
+    growth: float = 1.0
 
     def obstacles_of(self, shape: "Shape") -> "Sequence[str]":
         """Why this model cannot be expressed; empty where it can."""
@@ -85,6 +87,16 @@ FORMATS = (
         "sheep_file:parts",
         "sheep_file:verify",
         SHEEP,
+    ),
+    ExportFormat(
+        "html",
+        "one page that runs in a browser",
+        ("f16", "q8_0"),
+        "html_page:obstacles",
+        "html_page:parts",
+        "html_page:verify",
+        ".html",
+        4 / 3,  # in base64
     ),
 )
 

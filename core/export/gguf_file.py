@@ -14,7 +14,13 @@ from core.export.hugging_face import TOLERANCE, architecture, curve_part, model_
 from core.export.material import FilePart, Material, Shape, Verified
 from core.export.model_card import model_card
 from core.export.naming import gpt2_name, qwen3_names
-from core.export.tokenizer_json import CHAT_TEMPLATE, plain_encoder, to_engine, tokenizer_obstacles
+from core.export.tokenizer_json import (
+    CHAT_TEMPLATE,
+    others_obstacle,
+    plain_encoder,
+    to_engine,
+    tokenizer_obstacles,
+)
 from core.tokenizers.bpe import BpeTokenizer
 from core.tokenizers.tokenizer import ASSISTANT, EOS, EOS_MARKER, PAD, SPECIALS, UNK, USER
 
@@ -65,8 +71,7 @@ def obstacles(shape: Shape) -> Sequence[str]:
         found.append(
             f"its positions are stretched ({config.position_scaling}), which is not written into this format"
         )
-    if tokenizer.kind == "hf":
-        found.append("its tokenizer is another program's, which goes into a Hugging Face folder only")
+    found += others_obstacle(tokenizer)
     if tokenizer.kind == "word":
         found.append("the format has no tokenizer that knows whole words only")
     if tokenizer.kind == "char" and {" ", SPACE} <= set(tokenizer.tokens):

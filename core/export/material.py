@@ -13,6 +13,8 @@ from core.tokenizers.tokenizer import Tokenizer
 if TYPE_CHECKING:
     from core.model.transformer import Transformer
 
+NUMBER_BYTES = {"f32": 4.0, "f16": 2.0, "bf16": 2.0, "q8_0": 34 / 32}  # of each weight, by `--type`
+
 
 @dataclass(frozen=True, slots=True)
 class Facts:

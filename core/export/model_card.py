@@ -28,19 +28,18 @@ def model_card(
         use: How this format is opened.
         with_curve: Whether the picture `CURVE` lies beside it.
     """
-    purpose = "answers messages" if facts.has_conversations else "continues texts"
     return f"""{_front_matter(facts.licence)}
 # {facts.name}
 
-A language model of {counted(facts.parameters, "parameter")} that {purpose}, made with SheepOp Studio. {_licence(facts.licence)}
+{what_it_is(facts)} Made with SheepOp Studio. {_licence(facts.licence)}
 {_description(facts.description)}
 ## Model
 
-{_shape(config, tokenizer)}
+{shape_of(config, tokenizer)}
 
 ## Training
 
-{_training(facts, with_curve)}
+{training_of(facts)}{_picture(facts) if with_curve else ""}
 
 {_samples(facts)}## Use
 
@@ -48,9 +47,46 @@ A language model of {counted(facts.parameters, "parameter")} that {purpose}, mad
 
 ## Limits
 
-It knows nothing but the text that it was trained on, writes what sounds like that text, true or not, and sees at most
-{counted(config.context_length, "token")} at once. Text that spells a special token, such as `<eos>`, is read as that token.
+{limits(config)} Text that spells a special token, such as `<eos>`, is read as that token.
 """
+
+
+def what_it_is(facts: Facts) -> str:
+    """The model in a sentence."""
+    purpose = "answers messages" if facts.has_conversations else "continues texts"
+    return f"A language model of {counted(facts.parameters, 'parameter')} that {purpose}."
+
+
+def shape_of(config: ModelConfig, tokenizer: Tokenizer) -> str:
+    """Its sizes."""
+    return (
+        f"{counted(config.n_layers, 'layer')}, {counted(config.n_heads, 'head')}, width {number(config.d_model)}, "
+        f"feed-forward width {number(config.d_ff)}, context {counted(config.context_length, 'token')}, "
+        f"positions {config.positions}. Tokenizer: {TOKENIZERS[tokenizer.kind]}, {counted(tokenizer.vocab_size, 'token')}."
+    )
+
+
+def training_of(facts: Facts) -> str:
+    """What it has read, and how well it predicts."""
+    data = (
+        f"{counted(facts.documents, 'document')} of {counted(facts.characters, 'character')} in all. "
+        if facts.documents
+        else ""
+    )
+    if not facts.tokens:
+        return "Taken in from another program, and not trained here."
+    how = f"Preset {facts.preset}, step {number(facts.step)}, {counted(facts.tokens, 'token')} read. "
+    loss = f"Validation loss {facts.val_loss:.4f} nats/token. " if facts.val_loss is not None else ""
+    bits = f"{facts.bits_per_byte:.3f} bits per byte of validation text." if facts.bits_per_byte else ""
+    return f"{data}{how}{loss}{bits}".strip()
+
+
+def limits(config: ModelConfig) -> str:
+    """What nobody should expect of it."""
+    return (
+        "It knows nothing but the text that it was trained on, writes what sounds like that text, true or not, and sees at most\n"
+        f"{counted(config.context_length, 'token')} at once."
+    )
 
 
 def _front_matter(licence: str) -> str:
@@ -67,29 +103,12 @@ def _description(description: str) -> str:
     return f"\n{description}\n" if description else ""
 
 
-def _shape(config: ModelConfig, tokenizer: Tokenizer) -> str:
+def _picture(facts: Facts) -> str:
     return (
-        f"{counted(config.n_layers, 'layer')}, {counted(config.n_heads, 'head')}, width {number(config.d_model)}, "
-        f"feed-forward width {number(config.d_ff)}, context {counted(config.context_length, 'token')}, "
-        f"positions {config.positions}. Tokenizer: {TOKENIZERS[tokenizer.kind]}, {counted(tokenizer.vocab_size, 'token')}."
-    )
-
-
-def _training(facts: Facts, with_curve: bool) -> str:
-    data = (
-        f"{counted(facts.documents, 'document')} of {counted(facts.characters, 'character')} in all. "
-        if facts.documents
+        f"\n\n![Training and validation loss, nats per token]({CURVE})"
+        if facts.tokens and facts.curve
         else ""
     )
-    if not facts.tokens:
-        return "Taken in from another program, and not trained here."
-    how = f"Preset {facts.preset}, step {number(facts.step)}, {counted(facts.tokens, 'token')} read. "
-    loss = f"Validation loss {facts.val_loss:.4f} nats/token. " if facts.val_loss is not None else ""
-    bits = f"{facts.bits_per_byte:.3f} bits per byte of validation text." if facts.bits_per_byte else ""
-    curve = (
-        f"\n\n![Training and validation loss, nats per token]({CURVE})" if with_curve and facts.curve else ""
-    )
-    return f"{data}{how}{loss}{bits}".strip() + curve
 
 
 def _samples(facts: Facts) -> str:

@@ -35,6 +35,13 @@ def tokenizer_obstacles(tokenizer: Tokenizer) -> Sequence[str]:
     return [f"its vocabulary has {special!r} as plain text too" for special in clashing]
 
 
+def others_obstacle(tokenizer: Tokenizer) -> Sequence[str]:
+    """Why a tokenizer of another program goes nowhere but back; nothing where it is ours."""
+    if tokenizer.kind == "hf":
+        return ["its tokenizer is another program's, which goes into a Hugging Face folder only"]
+    return []
+
+
 def to_engine(tokenizer: Tokenizer) -> Engine:
     """The library's tokenizer that gives the same ids."""
     if isinstance(tokenizer, HuggingFaceTokenizer):

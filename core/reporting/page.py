@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import Any
 
-import jinja2
 from markupsafe import Markup
 
 from core.config.doctor import DoctorConfig
@@ -35,10 +34,9 @@ from core.reporting.tables import (
     prompt_samples,
     setting_tables,
 )
-from core.system.resources import resource
-from core.wording import printable
+from core.system.templates import template
 
-TEMPLATE = "report.html"
+TEMPLATE = "report/report.html"
 
 
 def report_page(record: RunRecord, baselines: Sequence[Baseline] = ()) -> str:
@@ -47,15 +45,7 @@ def report_page(record: RunRecord, baselines: Sequence[Baseline] = ()) -> str:
     Args:
         baselines: What simple models reach on the run's validation text.
     """
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(resource("report")),
-        autoescape=True,
-        finalize=_printed,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    return environment.get_template(TEMPLATE).render(_contents(record, baselines))
+    return template(TEMPLATE).render(_contents(record, baselines))
 
 
 def _contents(record: RunRecord, baselines: Sequence[Baseline]) -> dict[str, Any]:
@@ -105,10 +95,3 @@ def _description(record: RunRecord) -> str:
     if len(validation):
         told.append(f"Validation loss from {validation[0]:.3f} to {validation[-1]:.3f} nats per token.")
     return " ".join(told)
-
-
-def _printed(value: Any) -> Any:
-    """What the template writes: text with signs for what would not be seen, or would turn the page around."""
-    if isinstance(value, str) and not isinstance(value, Markup):
-        return printable(value, kept="\n")
-    return value

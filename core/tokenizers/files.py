@@ -62,7 +62,7 @@ def load_tokenizer(path: Path) -> Tokenizer:
         record = json.loads(path.read_text(encoding="utf-8"))
         if _is_newer(record):
             raise NewerRunError(path.parent.name, f"a newer version of this program wrote its {path.name}")
-        return _from_record(record)
+        return tokenizer_from_record(record)
     except FileNotFoundError as cause:
         raise DamagedRunError(path.parent.name, f"{path.name} is missing") from cause
     except OSError as cause:
@@ -78,7 +78,12 @@ def _is_newer(record: Any) -> bool:
     return type(version) is int and version > VERSION
 
 
-def _from_record(record: Any) -> Tokenizer:
+def tokenizer_from_record(record: Any) -> Tokenizer:
+    """The tokenizer that a file's content is of.
+
+    Raises:
+        ValueError: It is none of ours.
+    """
     if not isinstance(record, dict) or record.get("format") != FORMAT:
         raise ValueError("not a tokenizer file")
     if (record.get("version"), record.get("kind")) == (VERSION, HuggingFaceTokenizer.kind):

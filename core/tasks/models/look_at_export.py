@@ -5,13 +5,11 @@ from dataclasses import dataclass
 from core.control import StopToken
 from core.events.base import at_once
 from core.export.formats import FORMATS
-from core.export.material import Shape
+from core.export.material import NUMBER_BYTES, Shape
 from core.runs.catalog import Catalog, read_config
 from core.runs.folder import Workspace
 from core.tasks.models.export_model import export_name
 from core.tokenizers.files import load_tokenizer
-
-NUMBER_BYTES = {"f32": 4.0, "f16": 2.0, "bf16": 2.0, "q8_0": 34 / 32}  # of each weight, on the average
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +44,10 @@ def look_at_export(workspace: Workspace, name: str, stop: StopToken) -> tuple[Ex
             known.title,
             export_name(name, known),
             {kind: tuple(known.obstacles_of(Shape(model, tokenizer, kind))) for kind in known.number_types},
-            {kind: round(summary.parameters * NUMBER_BYTES.get(kind, 4.0)) for kind in known.number_types},
+            {
+                kind: round(summary.parameters * NUMBER_BYTES[kind] * known.growth)
+                for kind in known.number_types
+            },
         )
         for known in FORMATS
     )

@@ -1,0 +1,284 @@
+"""A model as one HTML page, which computes in the reader's browser and asks nothing of any network.
+
+The page carries settings and tokenizer as JSON, the weights in base64, and the scripts and kernels of `resources/page`.
+A matrix is stored row by row, each padded with zeros to whole blocks of 32 numbers: as float16, or in GGUF's Q8_0.
+
+Shapes
+    B  windows of text that are compared    T  positions in each    V  vocabulary
+"""
+
+import base64
+import hashlib
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from markupsafe import Markup
+from numpy.typing import NDArray
+
+from core.config.model import ModelConfig, count_parameters, position_gain, stretch_frequencies
+from core.errors.exporting import UnfaithfulExportError
+from core.export.material import NUMBER_BYTES, FilePart, Material, Shape, Verified
+from core.export.model_card import limits, shape_of, training_of, what_it_is
+from core.export.tokenizer_json import others_obstacle
+from core.runs.catalog import read_config
+from core.system.resources import resource
+from core.system.templates import template
+from core.tokenizers.files import tokenizer_bytes, tokenizer_from_record
+from core.wording import file_size
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+TITLE = "page for a browser"
+PAGE = "model.html"
+BLOCK = 32  # numbers that a row is a multiple of, and that share a scale in Q8_0
+PIECE = 3 * 2**20  # bytes of weights in one script; a multiple of 3, so that base64 fills nothing in
+MOST_BYTES = 2**30  # of weights and cache: what browsers on telephones give to a page
+WORKER = ("model.js", "tokenizer.js", "writing.js")
+WEIGHTS = "<!-- weights -->"  # where they are put
+PIECE_BEGIN, PIECE_END = '<script type="text/plain" class="weights">', "</script>\n"
+RECORD_BEGIN = '<script type="application/json" id="model">'
+TYPE_WORDS = {"f16": "float16", "q8_0": "8 bits (Q8_0)"}
+CONTROLS = {"temperature", "top_k", "top_p", "max_new_tokens", "seed", "stop", "end_prompt"}
+EXAMPLES = 3
+
+Record = dict[str, Any]
+
+
+def obstacles(shape: Shape) -> Sequence[str]:
+    """Why a page cannot hold this model; empty where it can: it computes all that the settings can say."""
+    config = shape.model
+    found = [*others_obstacle(shape.tokenizer)]
+    weights = count_parameters(config, shape.tokenizer.vocab_size) * NUMBER_BYTES[shape.number_type]
+    cache = 8 * config.n_layers * config.context_length * config.kv_heads * config.head_width
+    if weights + cache > MOST_BYTES:
+        needs, most = file_size(round(weights + cache)), file_size(MOST_BYTES)
+        found.append(f"it needs {needs} of memory, and a page gets {most} at most")
+    return found
+
+
+def parts(material: Material) -> Sequence[FilePart]:
+    """The one file."""
+    return (FilePart(PAGE, lambda path: _write(path, material)),)
+
+
+def verify(material: Material, folder: Path, ids: Sequence[int]) -> Verified:
+    """Read the page back: each tensor is the rounded weight, and a model of them gives these logits.
+
+    Raises:
+        UnfaithfulExportError: A tensor is not what was written.
+    """
+    import torch
+
+    record, weights = read_page(folder / PAGE)
+    for name, tensor in stored_tensors(material):
+        at = record["tensors"][name]["at"]
+        if weights[at : at + len(tensor)] != tensor:
+            raise UnfaithfulExportError(TITLE, f"{name} is not what was written")
+    twin = model_of(record, weights)
+    windows = torch.tensor(ids).view(-1, min(len(ids), material.model.config.context_length))  # (B, T)
+    with torch.no_grad():
+        difference = (twin(windows) - material.model(windows)).abs().max().item()
+    if not math.isfinite(difference):
+        raise UnfaithfulExportError(TITLE, "its logits are no numbers")
+    return Verified(difference, tokenizer_from_record(record["tokenizer"]).encode)
+
+
+def read_page(path: Path) -> tuple[Record, bytes]:
+    """What a page says of its model, and the weights that it carries."""
+    record: Record = {}
+    weights = bytearray()
+    with path.open(encoding="utf-8") as lines:
+        for line in lines:
+            if line.startswith(PIECE_BEGIN):
+                weights += base64.b64decode(line[len(PIECE_BEGIN) : -len(PIECE_END)])
+            elif line.startswith(RECORD_BEGIN):
+                record = json.loads(line[len(RECORD_BEGIN) : -len(PIECE_END)])
+    return record, bytes(weights)
+
+
+def model_of(record: Record, weights: bytes) -> Any:
+    """The model that a page computes, in evaluation mode, with the rounded weights as float32."""
+    import torch
+
+    from core.model.transformer import Transformer
+
+    config = ModelConfig.model_validate(record["config"])
+    model = Transformer(config, len(record["tokenizer"]["tokens"]), seed=None)
+    tensors = {
+        name: torch.from_numpy(_numbers(place, weights, record["number_type"])).view(
+            model.state_dict()[name].shape
+        )
+        for name, place in record["tensors"].items()
+    }
+    if config.tied_embeddings:
+        tensors["head.weight"] = tensors["token_embedding.weight"]
+    model.load_state_dict(tensors)
+    return model.eval()
+
+
+def stored_tensors(material: Material) -> Iterator[tuple[str, bytes]]:
+    """The weights by their names of ours, as they are written.
+
+    Raises:
+        UnfaithfulExportError: One is too large for the type.
+    """
+    for name, tensor in _tensors(material):
+        yield name, _stored(name, tensor, material.number_type)
+
+
+def _tensors(material: Material) -> "Iterator[tuple[str, Tensor]]":
+    for name, tensor in material.model.state_dict().items():
+        if not (material.model.config.tied_embeddings and name == "head.weight"):
+            yield name, tensor
+
+
+def _is_matrix(name: str, shape: Sequence[int]) -> bool:
+    """Whether it is rounded: norms, biases and positions stay float32."""
+    return len(shape) == 2 and name != "position_embedding.weight"
+
+
+def _stored(name: str, tensor: "Tensor", number_type: str) -> bytes:
+    from gguf import GGMLQuantizationType
+    from gguf.quants import quantize
+
+    if not _is_matrix(name, tensor.shape):
+        return tensor.numpy().astype("<f4").tobytes()
+    rows = np.pad(tensor.numpy(), ((0, 0), (0, -tensor.shape[1] % BLOCK)))
+    if number_type == "q8_0":
+        return quantize(rows, GGMLQuantizationType.Q8_0).tobytes()
+    with np.errstate(over="ignore"):
+        halves = rows.astype("<f2")
+    if not np.isfinite(halves).all():
+        raise UnfaithfulExportError(TITLE, f"{name} has a weight that is too large for float16")
+    return halves.tobytes()
+
+
+def _numbers(place: Mapping[str, int], weights: bytes, number_type: str) -> NDArray[np.float32]:
+    """A tensor as it is read back, (rows, width), float32."""
+    from gguf import GGMLQuantizationType
+    from gguf.quants import dequantize
+
+    rows, width = place["rows"], place["width"]
+    padded = width + -width % BLOCK
+    if not place["rounded"]:
+        return np.frombuffer(weights, "<f4", rows * width, place["at"]).astype(np.float32)
+    if number_type == "f16":
+        halves = np.frombuffer(weights, "<f2", rows * padded, place["at"])
+        return halves.reshape(rows, padded)[:, :width].astype(np.float32)
+    row_bytes = padded // BLOCK * (2 + BLOCK)
+    blocks = np.frombuffer(weights, np.uint8, rows * row_bytes, place["at"]).reshape(rows, row_bytes)
+    return dequantize(blocks, GGMLQuantizationType.Q8_0)[:, :width].astype(np.float32)
+
+
+def _places(material: Material) -> tuple[dict[str, Record], int]:
+    """Where each tensor begins among the weights, with its shape; and how many bytes they are together."""
+    places, end = {}, 0
+    for name, tensor in _tensors(material):
+        rows, width = tensor.shape if tensor.dim() == 2 else (1, len(tensor))
+        rounded = _is_matrix(name, tensor.shape)
+        places[name] = {"at": end, "rows": rows, "width": width, "rounded": rounded}
+        numbers = rows * (width + -width % BLOCK) if rounded else rows * width
+        size = round(numbers * NUMBER_BYTES[material.number_type if rounded else "f32"])
+        end += size + -size % BLOCK
+    return places, end
+
+
+def _frequencies(config: ModelConfig) -> list[float]:
+    """How fast each pair of dimensions turns, in radians per position; none where positions are no angles."""
+    if config.positions not in ("rotary", "sinusoidal"):
+        return []
+    width = config.head_width if config.positions == "rotary" else config.d_model
+    frequency = config.position_base ** (-np.arange(0, width, 2) / width)  # (width / 2,)
+    stretched = stretch_frequencies(frequency, config) if config.positions == "rotary" else frequency
+    return [float(each) for each in stretched]
+
+
+def _record(material: Material) -> Record:
+    """What the page's scripts read."""
+    config = material.model.config
+    places, size = _places(material)
+    return {
+        "config": config.model_dump(mode="json"),
+        "tokenizer": json.loads(tokenizer_bytes(material.tokenizer)),
+        "frequencies": _frequencies(config),
+        "gain": position_gain(config),
+        "number_type": material.number_type,
+        "tensors": places,
+        "bytes": size,
+        "has_conversations": material.facts.has_conversations,
+        "sampling": read_config(material.run).sampling.model_dump(mode="json", include=CONTROLS),
+    }
+
+
+def _page(material: Material) -> str:
+    """All of it but the weights."""
+    facts, record = material.facts, _record(material)
+    style = _source("palette.css") + _source("page/page.css")
+    script = _source("page/page.js")
+    prompts = list(dict.fromkeys(prompt for prompt, _ in facts.samples))
+    return template("page/page.html").render(
+        facts=facts,
+        lead=what_it_is(facts),
+        shape=shape_of(material.model.config, material.tokenizer),
+        training=training_of(facts),
+        limits=limits(material.model.config),
+        weights=TYPE_WORDS[material.number_type],
+        examples=prompts[:EXAMPLES],
+        sampling=record["sampling"],
+        policy=Markup(_policy(style, script)),
+        icon=Markup(_address("image/svg+xml", resource("icons/app.svg").read_bytes())),
+        curve=Markup(_address("image/png", facts.curve)) if facts.curve else "",
+        style=Markup(style),
+        script=Markup(script),
+        record=Markup(json.dumps(record, separators=(",", ":")).replace("<", "\\u003c")),
+        kernels=Markup(base64.b64encode(resource("page/kernels.wasm").read_bytes()).decode()),
+        worker=[Markup(_source(f"page/{name}")) for name in WORKER],
+    )
+
+
+def _source(path: str) -> str:
+    return resource(path).read_text("utf-8")
+
+
+def _address(kind: str, content: bytes) -> str:
+    """What stands in the page itself as the address of a picture."""
+    return f"data:{kind};base64,{base64.b64encode(content).decode()}"
+
+
+def _policy(style: str, script: str) -> str:
+    """The Content-Security-Policy: these two sources and the worker, and no request to anywhere."""
+    return (
+        f"default-src 'none'; script-src {_hash(script)} 'wasm-unsafe-eval'; worker-src blob:; "
+        f"style-src {_hash(style)}; img-src data:; base-uri 'none'; form-action 'none'"
+    )
+
+
+def _hash(source: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(source.encode()).digest()).decode()}'"
+
+
+def _write(path: Path, material: Material) -> None:
+    """Tensor by tensor, so that no second copy of the model is in memory."""
+    before, _, after = _page(material).rpartition(f"{WEIGHTS}\n")
+    with path.open("w", encoding="utf-8", newline="\n") as file:
+        file.write(before)
+        for piece in _pieces(tensor for _, tensor in stored_tensors(material)):
+            file.write(f"{PIECE_BEGIN}{base64.b64encode(piece).decode()}{PIECE_END}")
+        file.write(after)
+
+
+def _pieces(tensors: Iterator[bytes]) -> Iterator[bytes]:
+    """Weights in pieces of equal size, each tensor filled up so that the next begins at a multiple of `BLOCK`."""
+    held = bytearray()
+    for tensor in tensors:
+        held += tensor + bytes(-len(tensor) % BLOCK)
+        while len(held) >= PIECE:
+            yield bytes(held[:PIECE])
+            del held[:PIECE]
+    if held:
+        yield bytes(held)
