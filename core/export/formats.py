@@ -33,6 +33,7 @@ class ExportFormat:
             compute logits for. Raises UnfaithfulExportError.
         suffix: Of an export that is a single file.
         growth: How many bytes of the export a byte of the weights takes.
+        besides: About how many bytes there are beside the weights, where they are many.
     """
 
     name: str
@@ -43,6 +44,7 @@ class ExportFormat:
     verification: str
     suffix: str = ""
     growth: float = 1.0
+    besides: int = 0
 
     def obstacles_of(self, shape: "Shape") -> "Sequence[str]":
         """Why this model cannot be expressed; empty where it can."""
@@ -97,6 +99,7 @@ FORMATS = (
         "html_page:verify",
         ".html",
         4 / 3,  # in base64
+        200_000,  # scripts, and the curve as a picture
     ),
 )
 

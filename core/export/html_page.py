@@ -88,7 +88,7 @@ def verify(material: Material, folder: Path, ids: Sequence[int]) -> Verified:
     return Verified(difference, tokenizer_from_record(record["tokenizer"]).encode)
 
 
-def read_page(path: Path) -> tuple[Record, bytes]:
+def read_page(path: Path) -> tuple[Record, bytearray]:
     """What a page says of its model, and the weights that it carries."""
     record: Record = {}
     weights = bytearray()
@@ -98,10 +98,10 @@ def read_page(path: Path) -> tuple[Record, bytes]:
                 weights += base64.b64decode(line[len(PIECE_BEGIN) : -len(PIECE_END)])
             elif line.startswith(RECORD_BEGIN):
                 record = json.loads(line[len(RECORD_BEGIN) : -len(PIECE_END)])
-    return record, bytes(weights)
+    return record, weights
 
 
-def model_of(record: Record, weights: bytes) -> Any:
+def model_of(record: Record, weights: bytes | bytearray) -> Any:
     """The model that a page computes, in evaluation mode, with the rounded weights as float32."""
     import torch
 
@@ -158,7 +158,7 @@ def _stored(name: str, tensor: "Tensor", number_type: str) -> bytes:
     return halves.tobytes()
 
 
-def _numbers(place: Mapping[str, int], weights: bytes, number_type: str) -> NDArray[np.float32]:
+def _numbers(place: Mapping[str, int], weights: bytes | bytearray, number_type: str) -> NDArray[np.float32]:
     """A tensor as it is read back, (rows, width), float32."""
     from gguf import GGMLQuantizationType
     from gguf.quants import dequantize

@@ -14,6 +14,7 @@ document.addEventListener("DOMContentLoaded", () => {
     ["prompt", "send", "status", "talk", "settings", "start"].map((id) => [id, find(id)]));
   const chats = page.has_conversations;
   let turns = [], isReady = false, reply = null, worker;
+  let asked = "", written = ""; // what is being continued, and the text that an empty field goes on with
 
   const tell = (text, isProblem = false) => {
     status.textContent = text;
@@ -27,7 +28,8 @@ document.addEventListener("DOMContentLoaded", () => {
   };
   const showState = () => {
     send.textContent = reply ? "Stop" : chats ? "Send" : "Write on";
-    send.disabled = !reply && (!isReady || !prompt.value.trim());
+    send.disabled = !reply && (!isReady || (chats && !prompt.value.trim())); // a text can begin with nothing
+    talk.setAttribute("aria-busy", Boolean(reply)); // what is read aloud waits for the end
     start.disabled = !reply && !talk.querySelector(".turn");
     document.body.classList.toggle("begun", Boolean(talk.querySelector(".turn")));
     for (const example of talk.querySelectorAll(".example")) example.disabled = !isReady;
@@ -35,9 +37,7 @@ document.addEventListener("DOMContentLoaded", () => {
 
   const open = async () => {
     const sources = [...document.querySelectorAll("script.worker")].map((script) => script.textContent);
-    const address = URL.createObjectURL(new Blob(sources, { type: "text/javascript" }));
-    worker = new Worker(address);
-    URL.revokeObjectURL(address);
+    worker = new Worker(URL.createObjectURL(new Blob(sources, { type: "text/javascript" })));
     worker.onmessage = ({ data }) => told[data.told](data);
     worker.onerror = () => fail("The model could not be started in this browser. Open the page in a current Firefox, Chrome, Edge or Safari.");
     const code = Uint8Array.from(atob(find("kernels").textContent.trim()), (letter) => letter.charCodeAt(0));
@@ -65,11 +65,12 @@ document.addEventListener("DOMContentLoaded", () => {
         if (!text.trim()) reply.classList.add("empty");
       });
       turns.push({ role: "assistant", content: text });
+      written = chats ? "" : asked + text;
       const notes = [`${tokens.toLocaleString("en")} token${tokens === 1 ? "" : "s"}`];
       if (tokens > 2) notes.push(`${Math.round(tokensPerSecond).toLocaleString("en")} tokens/s`);
       if (reason === "length") notes.push("ended at the maximum length");
       if (reason === "stopped") notes.push("stopped");
-      if (isShortened) notes.push(`its beginning is out of view: the model sees ${page.config.context_length.toLocaleString("en")} tokens`);
+      if (isShortened) notes.push(`the model has forgotten the beginning: it sees ${page.config.context_length.toLocaleString("en")} tokens`);
       if (unknown.length) notes.push(`not in its vocabulary: ${unknown.slice(0, SHOWN_UNKNOWN).join(" ")}${unknown.length > SHOWN_UNKNOWN ? " …" : ""}`);
       reply = null;
       tell(notes.join(" · "));
@@ -90,7 +91,7 @@ document.addEventListener("DOMContentLoaded", () => {
     if (isNear) view.scrollTop = view.scrollHeight;
   };
 
-  const show = (role, text, parent = talk) => {
+  const show = (role, text, parent) => {
     const said = document.createElement(chats ? "div" : "span");
     said.className = `said ${role}`;
     said.textContent = text;
@@ -102,6 +103,9 @@ document.addEventListener("DOMContentLoaded", () => {
     turn.className = "turn";
     talk.append(turn);
     show("user", text, turn);
+    showReply(turn);
+  };
+  const showReply = (turn) => {
     reply = show("assistant", "", turn);
     reply.classList.add("writing");
   };
@@ -120,12 +124,14 @@ document.addEventListener("DOMContentLoaded", () => {
   });
 
   const ask = () => {
-    const text = prompt.value.trim() && (chats ? prompt.value.trim() : prompt.value);
-    if (!isReady || reply || !text) return;
+    const text = chats ? prompt.value.trim() : prompt.value;
+    if (!isReady || reply || (chats && !text)) return;
     tell("");
-    showTurn(text);
+    asked = text || written;
+    if (text || !written) showTurn(text);
+    else showReply(talk.lastElementChild);
     turns.push({ role: "user", content: text });
-    worker.postMessage({ asked: "write", turns: chats ? turns : null, text, sampling: sampling() });
+    worker.postMessage({ asked: "write", turns: chats ? turns : null, text: asked, sampling: sampling() });
     prompt.value = "";
     fit();
     showState();
@@ -160,6 +166,7 @@ document.addEventListener("DOMContentLoaded", () => {
     if (reply) stop();
     else {
       turns = [];
+      written = "";
       for (const turn of talk.querySelectorAll(".turn")) turn.remove();
       tell("");
       showState();

@@ -141,8 +141,9 @@ function beforeStop(text, stops, isWhole) {
 /* Choose the next token: the likeliest at temperature 0, else one that top-k and top-p leave, by chance. */
 function draw(logits, { temperature, top_k, top_p }, random) {
   if (temperature < 1e-6) return logits.reduce((best, score, id) => (score > logits[best] ? id : best), 0);
-  let order = Array.from(logits.keys()).sort((a, b) => logits[b] - logits[a]);
-  if (top_k > 0) order = order.slice(0, top_k);
+  const count = top_k > 0 ? Math.min(top_k, logits.length) : logits.length;
+  const least = logits.slice().sort()[logits.length - count]; // that many have at least this score
+  const order = Array.from(logits.keys()).filter((id) => logits[id] >= least).sort((a, b) => logits[b] - logits[a]).slice(0, count);
   const weights = order.map((id) => Math.exp((logits[id] - logits[order[0]]) / temperature));
   const total = weights.reduce((sum, weight) => sum + weight, 0);
   let kept = weights.length;

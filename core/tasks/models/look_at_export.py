@@ -45,7 +45,7 @@ def look_at_export(workspace: Workspace, name: str, stop: StopToken) -> tuple[Ex
             export_name(name, known),
             {kind: tuple(known.obstacles_of(Shape(model, tokenizer, kind))) for kind in known.number_types},
             {
-                kind: round(summary.parameters * NUMBER_BYTES[kind] * known.growth)
+                kind: round(summary.parameters * NUMBER_BYTES[kind] * known.growth) + known.besides
                 for kind in known.number_types
             },
         )

@@ -5,7 +5,6 @@ Source:
 """
 
 import base64
-import fcntl
 import json
 import os
 import shutil
@@ -168,6 +167,8 @@ def chromium(profile: Path, *flags: str) -> Iterator[Page]:
 
 def _moved(descriptor: int) -> int:
     """The same descriptor under a number that the protocol does not want."""
+    import fcntl  # which Windows lacks, where no test asks for it
+
     moved = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, FIRST_FREE)
     os.close(descriptor)
     return moved

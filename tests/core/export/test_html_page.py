@@ -21,6 +21,7 @@ from core.generation.writing import write
 from core.model.transformer import Transformer
 from core.runs.notes import RunNotes, write_notes
 from core.tasks.models.export_model import export_model
+from core.tasks.models.look_at_export import look_at_export
 from core.tokenizers.bpe import BpeTokenizer
 from core.tokenizers.char import CharTokenizer
 from core.tokenizers.tokenizer import ROLES, SPECIALS
@@ -150,6 +151,11 @@ def test_what_is_read_back_is_the_rounded_model(trained, tmp_path):
     assert 0 < end.largest_difference < 1e-2
     assert end.compared_tokens > 0
     assert end.bytes == (tmp_path / "first.html").stat().st_size
+    with pytest.raises(StopIteration) as offers:
+        next(look_at_export(trained, "first", StopToken()))
+    (offer,) = (offer for offer in offers.value.value if offer.name == "html")
+    assert offer.obstacles == {"f16": (), "q8_0": ()}
+    assert end.bytes / 2 < offer.bytes["f16"] < 2 * end.bytes
     smaller = exported(trained, tmp_path / "smaller.html", "q8_0")
     assert smaller.bytes < end.bytes
     assert end.largest_difference < smaller.largest_difference < 0.2
@@ -265,7 +271,7 @@ def test_a_conversation_goes_on_as_ours_also_when_the_context_is_full(page, made
         ours = greedy(model, tokenizer, dialogue_prompt(tokenizer, said), 20)
         assert ask(page, question, number) == ours
         said.append(("assistant", ours))
-    assert "out of view" in page.text("#status")
+    assert "forgotten the beginning" in page.text("#status")
     page.ask("document.getElementById('start').click()")
     ours = greedy(model, tokenizer, dialogue_prompt(tokenizer, [("user", "x" * 90)]), 20)
     assert ask(page, "x" * 90) == ours
@@ -278,9 +284,13 @@ def test_a_text_goes_on_as_ours_beyond_the_context(page, made, kind):
     path, model, tokenizer = made(ENDLESS, kind, chats=False)
     page.open(path)
     set_to(page, temperature=0, length=120)
-    for number, text in enumerate(["the grey cat", TEXT.strip()], start=1):
-        ours = greedy(model, tokenizer, completion_prompt(tokenizer, text, False), 120)
+    begun = ""
+    for number, text in enumerate(["", "the grey cat", TEXT.strip(), ""], start=1):
+        begun = text or begun  # an empty field goes on with the last text
+        ours = greedy(model, tokenizer, completion_prompt(tokenizer, begun, False), 120)
         assert ask(page, text, number) == ours
+        begun += ours
+    assert page.ask("document.querySelectorAll('.turn').length") == 3
 
 
 @needs_browser
