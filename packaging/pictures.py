@@ -38,7 +38,7 @@ from core.sample.meadow import held_out_questions  # noqa: E402
 FOLDER = ROOT / "resources" / "help" / "pictures"
 SIZE = QSize(1280, 800)
 STEPS_TO_COMPUTE = 6  # times that the window is let live, until a view of a model has come
-CORPUS, TRAIN, CHAT, INSPECT = range(4)  # the tabs, in their order
+CORPUS, TRAIN, CHAT, INSPECT, MODELS = range(5)  # the tabs, in their order
 SETTLE_MS = 300  # for the last frame's timer, layouts and fonts
 
 
@@ -61,7 +61,7 @@ def main() -> None:
     ask(window)
     for appearance in ("light", "dark"):
         theme.choose(appearance)
-        for place, name in ((CORPUS, "corpus"), (TRAIN, "train"), (CHAT, "chat")):
+        for place, name in ((CORPUS, "corpus"), (TRAIN, "train"), (CHAT, "chat"), (MODELS, "models")):
             window.tabs.setCurrentIndex(place)
             picture(window, f"{name}-{appearance}")
         look_at_tokens(window, appearance)

@@ -9,6 +9,8 @@ from core.config.setting import Config, setting
 
 MOST_HEADS = 256
 
+QUANTIZED_BLOCK = 32  # weights that share a scale in GGUF's Q8_0: rows of another length cannot be written so
+
 
 class ModelConfig(Config):
     """The shape of a decoder-only transformer. The vocabulary is the tokenizer's."""
@@ -41,7 +43,8 @@ class ModelConfig(Config):
     d_model: int = setting(
         256,
         "Width",
-        "Embedding size: the length of each token's vector (d_model).",
+        "Embedding size: the length of each token's vector (d_model). One that 32 divides can be exported "
+        "in 8 bits.",
         unit="dimensions",
         ge=1,
         le=32768,
@@ -50,7 +53,7 @@ class ModelConfig(Config):
         1024,
         "Feed-forward width",
         "Hidden size of the feed-forward layers, usually four times the width, or 8/3 of it with SwiGLU, which has a third "
-        "matrix. Changing only the width keeps the ratio.",
+        "matrix. Changing only the width keeps the ratio. One that 32 divides can be exported in 8 bits.",
         unit="dimensions",
         ge=1,
         le=131072,
@@ -219,8 +222,9 @@ class ModelConfig(Config):
 
 
 def d_ff_beside(model: ModelConfig, d_model: int) -> int:
-    """The feed-forward width that goes with another width: in the model's own proportion to it."""
-    return max(1, round(model.d_ff * d_model / model.d_model))
+    """The feed-forward width that goes with another width: in the model's own proportion to it, in blocks if both have them."""
+    block = QUANTIZED_BLOCK if model.d_ff % QUANTIZED_BLOCK == d_model % QUANTIZED_BLOCK == 0 else 1
+    return max(1, round(model.d_ff * d_model / model.d_model / block)) * block
 
 
 def heads_beside(model: ModelConfig, d_model: int) -> int:

@@ -125,7 +125,7 @@ _PRESETS = (
             n_layers=4,
             n_heads=2,
             d_model=128,
-            d_ff=344,
+            d_ff=352,
             context_length=128,
             position_base=200.0,  # wavelengths that fit the context
             **FAMILY,
@@ -169,7 +169,7 @@ _PRESETS = (
         "BPE, ten layers, width 512, context 512: for a desktop with a GPU.",
         tokenizer=TokenizerConfig(kind="bpe", vocab_size=16_384),
         model=ModelConfig(
-            n_layers=10, n_heads=8, d_model=512, d_ff=1368, context_length=512, dropout=0.1, **FAMILY
+            n_layers=10, n_heads=8, d_model=512, d_ff=1376, context_length=512, dropout=0.1, **FAMILY
         ),
         training=TrainingConfig(
             max_steps=10_000, batch_size=32, warmup_ratio=0.01, eval_interval=500, **MUON
@@ -181,7 +181,7 @@ _PRESETS = (
         "BPE, twelve layers, width 640, context 1024: hours on a desktop with a large GPU, and a lot of text.",
         tokenizer=TokenizerConfig(kind="bpe", vocab_size=32_768),
         model=ModelConfig(
-            n_layers=12, n_heads=10, d_model=640, d_ff=1712, context_length=1024, dropout=0.1, **FAMILY
+            n_layers=12, n_heads=10, d_model=640, d_ff=1728, context_length=1024, dropout=0.1, **FAMILY
         ),
         training=TrainingConfig(
             max_steps=20_000,

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from core.config.model import ModelConfig
+from core.config.model import QUANTIZED_BLOCK, ModelConfig
 from core.errors.exporting import UnfaithfulExportError
 from core.export.hugging_face import TOLERANCE, architecture, curve_part, model_obstacles, twin_tensors
 from core.export.material import FilePart, Material, Shape, Verified
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
 TITLE = "GGUF file"
 MODEL = "model.gguf"
-BLOCK = 32  # numbers that share a scale in Q8_0
 SPACE = "\u2581"  # how the readers of these files write a space within a token
 
 # What the Modelfile of Ollama says of a conversation, as `CHAT_TEMPLATE` does
@@ -62,10 +61,10 @@ def obstacles(shape: Shape) -> Sequence[str]:
     if kind == "qwen3" and config.attention_bias:
         found.append("llama.cpp has no bias in the attention of Qwen3")
     if shape.number_type == "q8_0" and any(
-        width % BLOCK for width in (config.d_model, config.d_ff, config.qkv_rows[0])
+        width % QUANTIZED_BLOCK for width in (config.d_model, config.d_ff, config.qkv_rows[0])
     ):
         found.append(
-            f"Q8_0 needs widths that {BLOCK} divides, and its are {config.d_model} and {config.d_ff}"
+            f"Q8_0 needs widths that {QUANTIZED_BLOCK} divides, and its are {config.d_model} and {config.d_ff}"
         )
     if config.position_scaling != "none":
         found.append(

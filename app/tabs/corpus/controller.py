@@ -42,6 +42,7 @@ from core.wording import counted
 
 QUEUE = "corpus"
 TAKING = "Importing a model"
+MODELS = (SHEEP, ".gguf")  # how the names of files end that are models, and no documents
 
 Imports: TypeAlias = Callable[..., Task[ImportFinished]]
 PORTION = 1_500  # rows that come or change in one frame
@@ -138,7 +139,7 @@ class CorpusController(TabController):
     @Slot(list)
     def add_or_take(self, paths: list[Path]) -> None:
         """Read files and folders; an exported model among them becomes a run, which Chat opens."""
-        models = [path for path in paths if path.suffix.lower() == SHEEP and not path.is_dir()]
+        models = [path for path in paths if path.suffix.lower() in MODELS and not path.is_dir()]
         for path in models:
             job = self._queues.start(
                 "library", partial(self._tasks.take, self._workspace, path, ""), doing=TAKING

@@ -12,10 +12,13 @@ from app.errors import present, sentences
 from app.jobs.job import Job, OpenStream
 from app.jobs.newest_job import NewestJob
 from app.tab import TabController
+from app.tabs.models.compare_controller import RunComparison
+from app.tabs.models.datasets_dialog import DatasetsDialog
 from app.tabs.models.export_dialog import ExportDialog
 from app.tabs.models.tab import ModelsTab
 from app.widgets.keys import native_keys
 from core.config.run import RunConfig
+from core.datasets.listing import look_at_datasets, remove_datasets
 from core.errors.exporting import TargetExistsError
 from core.events.base import Notice
 from core.events.exporting import ExportProgress, ModelExported, ModelTaken
@@ -53,6 +56,7 @@ class ModelsController(TabController):
         self._looking = NewestJob(context.queues, READING, self)
         self._looking.ended.connect(self._show_page)
         self._looking.failed.connect(self._fail)
+        self._comparison = RunComparison(tab.compare_page, tab.banner, context, self)
         self._connect()
 
     def begin(self) -> None:
@@ -66,6 +70,7 @@ class ModelsController(TabController):
     def stop(self) -> None:
         """End an export, or what comes in."""
         self._queues.stop(QUEUE)
+        self._comparison.stop()
 
     def remember(self) -> dict[str, str]:
         return super().remember() | {"hiddenColumns": ",".join(self._tab.view.hidden_columns())}
@@ -86,6 +91,26 @@ class ModelsController(TabController):
         self.come_to_front()
         job = self._start(partial(take_model, self._workspace, path, ""), doing="Importing a model")
         job.arrived.connect(self._show_taken)
+
+    @Slot()
+    def show_datasets(self) -> DatasetsDialog:
+        """Show the data sets, of which those can go that no run needs."""
+        dialog = DatasetsDialog(self._tab)
+        dialog.removal_requested.connect(partial(self._remove_datasets, dialog))
+        dialog.listing_requested.connect(partial(self._list_datasets, dialog))
+        self._list_datasets(dialog)
+        dialog.open()
+        return dialog
+
+    def _list_datasets(self, dialog: DatasetsDialog) -> None:
+        job = self._queues.start(READING, partial(look_at_datasets, self._workspace))
+        job.ended.connect(dialog.show_datasets)
+        job.failed.connect(self._fail)
+
+    def _remove_datasets(self, dialog: DatasetsDialog, names: list[str]) -> None:
+        job = self._queues.start(QUEUE, partial(remove_datasets, self._workspace, names))
+        job.ended.connect(dialog.show_removed)
+        job.failed.connect(dialog.show_problem)
 
     @Slot(str)
     def offer_export(self, name: str) -> None:
@@ -231,6 +256,8 @@ class ModelsController(TabController):
         tab.rename_requested.connect(self.rename)
         tab.removal_requested.connect(self.remove)
         tab.page_requested.connect(self._look)
+        tab.datasets_requested.connect(self.show_datasets)
+        tab.comparison_requested.connect(self._comparison.look)
         page.notes_changed.connect(self.keep_notes)
         page.checkpoint_removal_requested.connect(self.remove_checkpoint)
         page.chat_requested.connect(self._chat)

@@ -292,7 +292,7 @@ class RunPageView(QFrame):
 def several(runs: list[RunSummary]) -> str:
     """What stands in the place of a page where several runs are selected."""
     size = file_size(sum(run.bytes for run in runs))
-    return f"{counted(len(runs), 'run')}, {size} on the disk. Select one of them to see more."
+    return f"{counted(len(runs), 'run')}, {size} on the disk. Select one to see more, or two to five to compare them."
 
 
 def _text(name: str, title: str, tip: str) -> QPlainTextEdit:

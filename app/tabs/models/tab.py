@@ -8,6 +8,7 @@ from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QFileDialog, QInputDialog, QLineEdit, QMenu, QStackedWidget, QWidget
 
 from app.tab import Tab
+from app.tabs.models.compare_page import ComparePageView, can_compare
 from app.tabs.models.export_dialog import ExportDialog
 from app.tabs.models.run_page import RunPageView, several
 from app.tabs.models.run_table import RunTable, RunView
@@ -34,6 +35,8 @@ class ModelsTab(DropArea, Tab):
         rename_requested: A run's name, and the new one.
         removal_requested: The names of runs.
         page_requested: The name of the run whose page is to be shown.
+        comparison_requested: The names of runs that are to be shown side by side.
+        datasets_requested: The data sets are to be shown.
     """
 
     title, icon_name, help_page = "Models", "model", "models"
@@ -43,6 +46,8 @@ class ModelsTab(DropArea, Tab):
     rename_requested = Signal(str, str)
     removal_requested = Signal(list)
     page_requested = Signal(str)
+    comparison_requested = Signal(list)
+    datasets_requested = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -50,7 +55,7 @@ class ModelsTab(DropArea, Tab):
         self.banner = Banner()
         self.table = RunTable(self)
         self.view = RunView(self.table)
-        self.page = RunPageView()
+        self.page, self.compare_page = RunPageView(), ComparePageView()
         self._make_actions()
         self._make_tools()
         self._lay_out()
@@ -131,6 +136,13 @@ class ModelsTab(DropArea, Tab):
             "Move the selected runs aside; Undo brings them back for a day (Del)",
         )
         self.remove_button.clicked.connect(self.remove_action.trigger)
+        self.datasets_button = named_button(
+            "Data s&ets…",
+            "datasetsButton",
+            "corpus",
+            "Show the training texts in tokens, and free what no run needs",
+        )
+        self.datasets_button.clicked.connect(self.datasets_requested)
 
     def take_menu(self, parent: QWidget) -> QMenu:
         """The two kinds of models that can come in."""
@@ -180,15 +192,18 @@ class ModelsTab(DropArea, Tab):
             )
         )
         tools = row((self.search_box, 1), self.columns_button, self.take_button)
-        below = row(self.rename_button, self.remove_button, STRETCH)
+        below = row(self.rename_button, self.remove_button, STRETCH, self.datasets_button)
         left = boxed(column(tools, (self.view, 1), below, spacing=MEDIUM))
-        self.splitter = Splitter("modelsSplitter", Qt.Orientation.Horizontal, [left, self.page], [760, 440])
+        self._sides = QStackedWidget()
+        self._sides.addWidget(self.page)
+        self._sides.addWidget(self.compare_page)
+        self.splitter = Splitter("modelsSplitter", Qt.Orientation.Horizontal, [left, self._sides], [720, 480])
         self.splitter.setHandleWidth(MEDIUM)
         self._pages = QStackedWidget()
         self._pages.addWidget(empty)
         self._pages.addWidget(self.splitter)
         column((self._pages, 1), of=self, margins=(HUGE, LARGE, HUGE, LARGE))
-        BannerStack(self, [self.banner], over=[self.page, empty])
+        BannerStack(self, [self.banner], over=[self._sides, empty])
         self.dropped.connect(self._take_dropped)
 
     @Slot()
@@ -198,7 +213,12 @@ class ModelsTab(DropArea, Tab):
         self.rename_button.setEnabled(len(runs) == 1)
         self.remove_action.setEnabled(bool(runs))
         self.remove_button.setEnabled(bool(runs))
-        if len(runs) == 1:
+        side_by_side = can_compare(len(runs))
+        self._sides.setCurrentWidget(self.compare_page if side_by_side else self.page)
+        if side_by_side:
+            self.page.show_nothing()
+            self.comparison_requested.emit([run.name for run in runs])
+        elif len(runs) == 1:
             is_other = self.page.run_name != runs[0].name
             self.page.show_run(runs[0])
             if is_other:

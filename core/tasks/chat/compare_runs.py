@@ -1,23 +1,27 @@
 """The request "compare these runs": what they were trained with, how well each predicts the same texts, and what each replies."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
 
 from core.batches.dataset import Dataset, read_dataset
-from core.control import StopToken
+from core.config.sampling import SamplingConfig
+from core.control import StopToken, result_of
 from core.datasets.unused_datasets import restore
 from core.errors.base import UserFacingError
 from core.errors.runs import ComparedTwiceError, WrongNumberError
 from core.events.base import Notice, Task, at_once
 from core.events.comparison import ComparisonPart
-from core.reporting.tables import DifferingSetting, differing_settings
+from core.reporting.tables import differing_settings
 from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
+from core.runs.history import RunHistory
 from core.tasks.chat.compare_replies import ComparedPrompt, compare_replies
 from core.tasks.models.compared_models import ComparedModels, Side, open_compared
+from core.tasks.models.export_curves import read_history
 from core.tasks.models.open_model import OpenModel
 from core.tasks.models.score_text import ReadPart, score_parts, score_text
 from core.tasks.models.text_pieces import REPLACEMENT
@@ -30,17 +34,34 @@ MOST_BYTES = 200_000  # of validation text, for each of five models a minute or 
 BYTES_AT_ONCE = 4096
 
 
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What runs have written down, side by side: the settings in which they differ, and what each has measured.
+
+    `settings` has rows: the title of a setting, and the value of each run with its unit.
+    `sampling` is that of the first run, and `answers` says whether a prompt is a message to all of them.
+    """
+
+    settings: tuple[tuple[str, ...], ...]
+    histories: dict[str, RunHistory]
+    sampling: SamplingConfig
+    answers: bool
+
+
 @at_once
-def compare_settings(
-    workspace: Workspace, names: Sequence[str], stop: StopToken
-) -> tuple[DifferingSetting, ...]:
-    """The settings in which runs differ, with the value of each.
+def look_at_comparison(workspace: Workspace, names: Sequence[str], stop: StopToken) -> Comparison:
+    """Runs side by side, as far as that takes no model.
 
     Raises:
         UnknownRunError, DamagedRunError: One of them is not there, or its settings are lost.
+        StopRequested: `stop` was set before all was read.
     """
-    del stop
-    return tuple(differing_settings([Catalog(workspace).config(name) for name in names]))
+    catalog = Catalog(workspace)
+    configs = [catalog.config(name) for name in names]
+    histories = {name: result_of(read_history(workspace, name, stop)) for name in names}
+    answers = all(bool(catalog.summary(name).has_conversations) for name in names)
+    settings = tuple((row.title, *row.values) for row in differing_settings(configs))
+    return Comparison(settings, histories, configs[0].sampling, answers)
 
 
 def compare_runs(

@@ -335,7 +335,7 @@ def test_a_secret_is_not_shown_where_it_is_wrong():
     assert "secret" not in caught.value.message
 
 
-@pytest.mark.parametrize(("preset", "d_ff"), [("gpt2", 2048), ("teaching", 2048), ("small", 1365)])
+@pytest.mark.parametrize(("preset", "d_ff"), [("gpt2", 2048), ("teaching", 2048), ("small", 1376)])
 def test_a_width_that_is_changed_takes_the_feed_forward_width_along(preset, d_ff):
     run = with_settings(preset_run(preset), {"model.d_model": 512, "model.n_heads": 8})
     assert (run.model.d_model, run.model.d_ff) == (512, d_ff)

@@ -48,6 +48,12 @@ def test_it_becomes_a_run_that_chat_opens(qtbot, tab, controller, read, tmp_path
     qtbot.waitUntil(lambda: read == ["notes.txt"])
 
 
+def test_a_gguf_file_is_a_model_too(qtbot, tab, controller, read, tmp_path):
+    with qtbot.waitSignal(controller.context.ways.chat_requested) as asked:
+        drop(tab, tmp_path / "anna.gguf")
+    assert (asked.args, read) == (["anna", ""], [])
+
+
 def test_a_model_that_the_program_was_started_with_does_so_too(qtbot, tab, controller, tmp_path):
     (tmp_path / "Anna.sheep").write_bytes(b"PK")
     ways = controller.context.ways

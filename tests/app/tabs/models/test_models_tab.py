@@ -1,14 +1,17 @@
 """The Models tab as a user meets it: keys and clicks on the real widgets, on real runs."""
 
+import os
 import shutil
+import time
 
 import pytest
 from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QDropEvent
-from PySide6.QtWidgets import QInputDialog, QPushButton
+from PySide6.QtWidgets import QInputDialog, QLabel, QPushButton
 
 from app.tabs.models.controller import ModelsController
 from app.tabs.models.tab import ModelsTab
+from core.config.toml import with_settings
 from core.control import StopToken
 from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
@@ -89,9 +92,10 @@ def test_the_page_follows_the_selection(qtbot, tab):
     tab.view.select(["broken"])
     assert tab.page.problem.text() == "It cannot be opened: its run.toml is damaged."
     assert not tab.page.chat_button.isEnabled()
-    tab.view.selectAll()
+    with qtbot.waitSignal(tab.comparison_requested) as asked:
+        tab.view.selectAll()
     assert tab.page.run_name == ""
-    assert "3 runs" in tab.page.nothing.text()
+    assert sorted(asked.args[0]) == ["broken", "guest", "meadow"]
     assert not tab.rename_button.isEnabled()
     assert tab.remove_button.isEnabled()
 
@@ -250,3 +254,77 @@ def test_what_is_open_in_the_window_is_not_removed(qtbot, studio):
     qtbot.waitUntil(studio.tab.banner.isVisible)
     assert "open in this window" in studio.tab.banner.text()
     assert names(studio.tab) == ["first"]
+
+
+@pytest.fixture
+def two_runs(qtbot, studio):
+    """A studio with the runs "first" and "second", which are selected together."""
+    workspace = studio.context.workspace
+    shutil.copytree(workspace.run("first").root, workspace.run("second").root)
+    config = workspace.run("second").config
+    config.write_text(config.read_text("utf-8").replace("temperature = 0.8", "temperature = 0.7"), "utf-8")
+    studio.refresh()
+    tab = studio._tab
+    qtbot.waitUntil(lambda: sorted(names(tab)) == ["first", "second"])
+    tab.view.select(["first", "second"])
+    qtbot.waitUntil(tab.compare_page.compare_button.isEnabled)
+    return tab.compare_page
+
+
+def column(page, place):
+    table = page.measured
+    return [table.index(row, place).data() for row in range(table.rowCount())]
+
+
+def test_two_runs_are_measured_on_the_same_text_and_reply_to_the_same_prompt(qtbot, two_runs, tmp_path):
+    page, text = two_runs, tmp_path / "text.txt"
+    text.write_text("the grey cat sleeps", "utf-8")
+    assert page.plot.points("first")[0].size
+    page.show_text(text)
+    qtbot.keyClicks(page.prompt_edit, "the cat")
+    qtbot.keyClick(page.prompt_edit, Qt.Key.Key_Return)
+    assert not page.compare_button.isVisible()
+    qtbot.waitUntil(page.compare_button.isVisible, timeout=30_000)
+    for place in (1, 2):
+        first, second = column(page, place)
+        assert first == second != ""
+    assert [float(cell) for cell in column(page, 3) if cell] == [0.0]
+    replies = [label.text() for label in page.findChildren(QLabel, "comparedReply")]
+    assert len(set(replies)) == 1 < len(replies)  # the same weights, prompt and seed
+
+
+def test_a_setting_that_differs_stands_in_a_row_with_the_value_of_each(two_runs):
+    table = two_runs.settings
+    cells = [[table.index(row, place).data() for place in range(3)] for row in range(table.rowCount())]
+    assert ["Temperature", "0.8", "0.7"] in [[row[0], *sorted(row[1:], reverse=True)] for row in cells]
+
+
+def test_a_text_that_is_gone_is_said_and_the_page_can_be_asked_again(qtbot, studio, two_runs, tmp_path):
+    two_runs.show_text(tmp_path / "gone.txt")
+    qtbot.mouseClick(two_runs.compare_button, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(two_runs.compare_button.isVisible, timeout=30_000)
+    assert "gone.txt" in studio._tab.banner.text()
+
+
+def test_data_sets_that_no_run_needs_are_shown_first_and_removed(qtbot, studio):
+    workspace = studio.context.workspace
+    used = next(iter(workspace.datasets.iterdir())).name
+    list(train_model(workspace, "b", with_settings(TINY, {"tokenizer.kind": "word"}), StopToken()))
+    shutil.rmtree(workspace.run("b").root)
+    [spare] = {path.name for path in workspace.datasets.iterdir() if path.is_dir()} - {used}
+    for path in workspace.datasets.rglob("*"):
+        os.utime(path, (time.time() - 3600,) * 2)  # what was read a moment ago may be of a run to come
+    dialog = studio.show_datasets()
+    qtbot.waitUntil(lambda: dialog.table.rowCount() == 2)
+    assert [dialog.table.row(place).name for place in range(2)] == [spare, used]
+    assert dialog.remove_button.text().startswith("&Remove 1 data set (")
+    dialog.view.selectRow(1)
+    assert not dialog.remove_button.isEnabled()  # a run needs it
+    dialog.view.clearSelection()
+    qtbot.mouseClick(dialog.remove_button, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: dialog.table.rowCount() == 1)
+    assert dialog.said.text().startswith("Removed 1 data set: ")
+    assert not (workspace.datasets / spare).exists()
+    dialog.removal_requested.emit([used])
+    qtbot.waitUntil(lambda: "first" in dialog.said.text())
+    qtbot.keyClick(dialog, Qt.Key.Key_Escape)

@@ -8,7 +8,7 @@ import pytest
 
 from core.batches.dataset import read_dataset
 from core.config.sampling import SamplingConfig
-from core.control import Returning, StopToken
+from core.control import StopToken, result_of
 from core.errors.runs import ComparedTwiceError, NoCheckpointError, UnknownRunError, WrongNumberError
 from core.events.base import Notice
 from core.events.comparison import ComparisonPart, SideEnded, SideScored
@@ -16,7 +16,7 @@ from core.events.scoring import ModelsCompared, TextScored
 from core.runs.catalog import Catalog
 from core.tasks.chat import compare_runs as module
 from core.tasks.chat.compare_replies import ComparedPrompt
-from core.tasks.chat.compare_runs import compare_runs, compare_settings
+from core.tasks.chat.compare_runs import compare_runs, look_at_comparison
 from core.tasks.models.compared_models import ComparedModels, Side
 from core.tasks.models.score_text import score_text
 from core.tasks.training.train_model import train_model
@@ -167,6 +167,6 @@ def test_ids_taken_apart_are_the_same_again(trained, name):
 
 @pytest.mark.usefixtures("words")
 def test_settings_that_differ_are_listed_with_the_value_of_each(trained):
-    stream = Returning(compare_settings(trained, ["first", "words", "first"], StopToken()))
-    list(stream)
-    assert [(row.group, row.values) for row in stream.result] == [("tokenizer", ("char", "word", "char"))]
+    found = result_of(look_at_comparison(trained, ["first", "words", "first"], StopToken()))
+    assert found.settings == (("Tokenizer", "char", "word", "char"),)
+    assert found.histories.keys() == {"first", "words"}

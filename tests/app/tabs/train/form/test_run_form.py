@@ -105,7 +105,7 @@ def test_a_width_that_was_changed_has_heads_and_feed_forward_width_of_the_next_s
     editor(form, "model.d_model").show_value(512)
     form.dial.slider.setValue(SIZES.index("small"))
     model = form.value().model
-    assert (model.n_layers, model.d_model, model.d_ff, model.n_heads) == (6, 512, 1365, 8)
+    assert (model.n_layers, model.d_model, model.d_ff, model.n_heads) == (6, 512, 1376, 8)
 
 
 # Auto
@@ -143,7 +143,7 @@ def test_the_tab_key_leads_from_a_changed_value_to_the_way_back(form):
 
 
 @pytest.mark.parametrize(
-    ("width", "heads", "d_ff"), [(128, 2, 341), (384, 6, 1024), (320, 5, 853), (250, 5, 667), (64, 1, 171)]
+    ("width", "heads", "d_ff"), [(128, 2, 352), (384, 6, 1024), (320, 5, 864), (250, 5, 667), (64, 1, 160)]
 )
 def test_a_changed_width_takes_valid_heads_along(form, width, heads, d_ff):
     editor(form, "model.d_model").show_value(width)

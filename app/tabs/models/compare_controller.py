@@ -1,0 +1,73 @@
+"""Reads what the selected runs have written down, and measures them when the user asks."""
+
+from functools import partial
+from pathlib import Path
+
+from PySide6.QtCore import QObject, Slot
+
+from app.context import Context
+from app.errors import present
+from app.jobs.newest_job import NewestJob
+from app.tabs.models.compare_page import ComparePageView
+from app.widgets.banner import Banner
+from core.tasks.chat.compare_replies import ComparedPrompt
+from core.tasks.chat.compare_runs import Comparison, compare_runs, look_at_comparison
+from core.tasks.models.compared_models import ComparedModels, Side
+
+QUEUE, READING = "compare runs", "models table"
+
+
+class RunComparison(QObject):
+    """Connects the page of several runs with core; the models are let go when a measurement has ended."""
+
+    def __init__(self, page: ComparePageView, banner: Banner, context: Context, parent: QObject) -> None:
+        super().__init__(parent)
+        self._page, self._banner, self._workspace = page, banner, context.workspace
+        self._comparison: Comparison | None = None
+        self._looking = NewestJob(context.queues, READING, self)
+        self._looking.ended.connect(self._show)
+        self._looking.failed.connect(self._fail)
+        self._measuring = NewestJob(context.queues, QUEUE, self)
+        self._measuring.arrived.connect(page.show_events)
+        self._measuring.ended.connect(page.show_ended)
+        self._measuring.failed.connect(self._fail)
+        page.measurement_requested.connect(self._measure)
+        page.stop_requested.connect(self.stop)
+
+    @Slot(list)
+    def look(self, names: list[str]) -> None:
+        """Show these runs side by side."""
+        if tuple(names) != self._page.names:
+            self._measuring.forget()
+            self._page.show_ended()
+        self._page.show_names(names)
+        self._looking.start(partial(look_at_comparison, self._workspace, tuple(names)))
+
+    @Slot()
+    def stop(self) -> None:
+        """End a measurement; what was measured stays."""
+        self._measuring.stop()
+
+    @Slot(object)
+    def _show(self, comparison: Comparison | None) -> None:
+        if comparison is not None:  # else the window closes
+            self._comparison = comparison
+            self._page.show_comparison(comparison)
+
+    @Slot(object, str)
+    def _measure(self, path: Path | None, prompt: str) -> None:
+        comparison = self._comparison
+        if comparison is None:
+            return
+        asked = ComparedPrompt(prompt, comparison.answers, comparison.sampling).seeded() if prompt else None
+        sides = [Side(name) for name in self._page.names]
+        models = ComparedModels(self._workspace)
+        self._page.show_begun()
+        self._measuring.start(
+            lambda stop: compare_runs(models, sides, stop, path, asked), doing="Comparing runs"
+        )
+
+    @Slot(object)
+    def _fail(self, error: Exception) -> None:
+        self._page.show_ended()
+        present(error, self._banner)

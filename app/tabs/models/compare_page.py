@@ -1,0 +1,278 @@
+"""Two to five runs side by side: curves, settings that differ, how well each predicts the same texts, and what each replies."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from operator import itemgetter
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import Signal, Slot
+from PySide6.QtWidgets import QFileDialog, QFrame, QLineEdit, QWidget
+
+from app.widgets.controls.small import named_button, scrolled
+from app.widgets.label import Label
+from app.widgets.layout import STRETCH, boxed, column, row
+from app.widgets.plots.curve import CurveLook
+from app.widgets.plots.plot import CurvePlot
+from app.widgets.rows import Column, Rows, RowsView
+from app.widgets.theme import LARGE, MEDIUM, SMALL, set_role
+from core.events.base import Event, Notice, WorkProgress
+from core.events.comparison import ComparisonPart, SideEnded
+from core.events.scoring import ModelsCompared, TextScored
+from core.runs.quantities import LOSS, validation_points
+from core.tasks.chat.compare_runs import FEWEST, MOST, Comparison
+from core.wording import counted, number, printable
+
+CHART_PX, ROW_PX, MOST_ROWS = 190, 30, 10
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What is known of a run so far; bits per byte of the validation text and of the user's, and KL divergence in nats."""
+
+    name: str
+    validation: float | None = None
+    text: float | None = None
+    divergence: float | None = None
+
+
+class MeasuredTable(Rows[Measured]):
+    """The runs, with what each came to."""
+
+    columns = (
+        Column("Run", lambda row: printable(row.name), "The run's best checkpoint"),
+        Column(
+            "Bits/byte",
+            lambda row: _figure(row.validation),
+            "Bits per byte of the same validation text; comparable between tokenizers",
+            True,
+        ),
+        Column("Your text", lambda row: _figure(row.text), "Bits per byte of the text that you chose", True),
+        Column(
+            "KL",
+            lambda row: "" if row.divergence is None else f"{row.divergence:.3g}",
+            "How far its predictions are from those of the first run with the same vocabulary: Kullback-Leibler "
+            "divergence, in nats per token",
+            True,
+        ),
+    )
+
+
+class SettingsTable(Rows[tuple[str, ...]]):
+    """The settings in which runs differ, a column for each run."""
+
+    def show_settings(self, names: Sequence[str], settings: Sequence[tuple[str, ...]]) -> None:
+        """Show these; the columns are the setting and the runs."""
+        self.beginResetModel()
+        self.columns = (  # type: ignore[misc]  # those of all tables but this one are fixed
+            Column("Setting", itemgetter(0)),
+            *(Column(printable(name), itemgetter(place)) for place, name in enumerate(names, 1)),
+        )
+        self._rows = settings
+        self.endResetModel()
+
+
+class ComparePageView(QFrame):
+    """Shows the runs that are selected together.
+
+    Signals:
+        measurement_requested: The path of a text or None, and a prompt, "" for none.
+        stop_requested: The measurement should end.
+    """
+
+    measurement_requested = Signal(object, str)
+    stop_requested = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        set_role(self, "card")
+        self.names: tuple[str, ...] = ()
+        self._path: Path | None = None
+        self._part = ""
+        self._curves: list[str] = []
+        self._replies: list[QWidget] = []
+        self._make_tables()
+        self._make_questions()
+        self._lay_out()
+
+    def show_names(self, names: Sequence[str]) -> None:
+        """Begin anew, with these runs."""
+        if self.names == tuple(names):
+            return
+        self.names = tuple(names)
+        self.title.setText(f"Compare {', '.join(map(printable, names))}")
+        self.measured.reset([Measured(name) for name in names])
+        self._show_settings(())
+        self._forget_replies()
+        self.notes.setText("")
+        for name in self._curves:
+            self.plot.remove_curve(name)
+        self._curves = []
+        self.compare_button.setEnabled(False)
+
+    def show_comparison(self, comparison: Comparison) -> None:
+        """Show what the runs have written down."""
+        if tuple(comparison.histories) != self.names:
+            return  # others are selected by now
+        for place, (name, history) in enumerate(comparison.histories.items(), 1):
+            self.plot.add_look(name, CurveLook(f"plot_run_{place}"), in_legend=True)
+            self.plot.show_points(name, *validation_points(history, LOSS))
+            self._curves.append(name)
+        self._show_settings(comparison.settings)
+        self.compare_button.setEnabled(True)
+
+    def show_begun(self) -> None:
+        """A measurement begins."""
+        self.measured.reset([Measured(name) for name in self.names])
+        self._forget_replies()
+        self.notes.setText("")
+        self._set_busy(True)
+
+    def show_ended(self) -> None:
+        """It is over."""
+        self._set_busy(False)
+        self.progress.setText("")
+
+    def show_events(self, events: Sequence[Event]) -> None:
+        """Take in what the comparison tells."""
+        for event in events:
+            match event:
+                case ComparisonPart():
+                    self._part = event.part
+                case WorkProgress():
+                    done, total = event.amounts
+                    of_all = f" of {number(total)}" if total else ""
+                    self.progress.setText(f"{event.work}: {number(done)}{of_all}")
+                case Notice():
+                    self.notes.setText("\n".join(filter(None, (self.notes.text(), event.text))))
+                case TextScored() if self._part == "text":
+                    self._put(event.name, text=event.bits_per_byte)
+                case TextScored():
+                    self._put(event.name, validation=event.bits_per_byte)
+                case ModelsCompared():
+                    self._put(event.name, divergence=event.kl_nats)
+                case SideEnded():
+                    self._add_reply(event)
+
+    def _put(self, name: str, **figures: Any) -> None:
+        for place in range(self.measured.rowCount()):
+            if self.measured.row(place).name == name:
+                self.measured.put(place, replace(self.measured.row(place), **figures))
+
+    def _add_reply(self, ended: SideEnded) -> None:
+        head = f"{printable(ended.name)}: {counted(ended.tokens, 'token')}, {ended.tokens_per_second:.0f} tokens/s"
+        text = Label(wordWrap=True, objectName="comparedReply", accessibleName=f"Reply of {ended.name}")
+        text.setText(printable(ended.text.strip(), "\n") or "(nothing)")
+        reply = boxed(column(Label(head, role="muted"), text, spacing=SMALL))
+        self._replies.append(reply)
+        self._reply_column.addWidget(reply)
+
+    def _forget_replies(self) -> None:
+        for reply in self._replies:
+            self._reply_column.removeWidget(reply)
+            reply.deleteLater()
+        self._replies = []
+
+    def _show_settings(self, settings: Sequence[tuple[str, ...]]) -> None:
+        self.settings.show_settings(self.names, settings)
+        self.settings_view.setFixedHeight(ROW_PX * (min(len(settings), MOST_ROWS) + 2))
+        self.settings_view.resizeColumnsToContents()
+        self.settings_view.setVisible(bool(settings))
+        self.same_label.setVisible(not settings)
+
+    def _set_busy(self, busy: bool) -> None:
+        self.compare_button.setVisible(not busy)
+        self.stop_button.setVisible(busy)
+        for field in (self.prompt_edit, self.text_button, self.no_text_button):
+            field.setEnabled(not busy)
+
+    def _make_tables(self) -> None:
+        self.plot = CurvePlot("Validation loss", LOSS.unit, "step")
+        self.plot.setFixedHeight(CHART_PX)
+        self.settings = SettingsTable(self)
+        self.settings_view = RowsView(self.settings, "differingSettings", "Settings that differ")
+        self.same_label = Label("All settings are the same.", role="muted")
+        self.measured = MeasuredTable(self)
+        self.measured_view = RowsView(self.measured, "measuredRuns", "Measurements")
+        self.measured_view.set_widths([100, 84, 84, 84], widest=0)
+        self.measured_view.setFixedHeight(ROW_PX * (MOST + 1) + SMALL)
+
+    def _make_questions(self) -> None:
+        self.prompt_edit = QLineEdit(objectName="comparedPromptEdit", accessibleName="Prompt")
+        self.prompt_edit.setPlaceholderText("The same prompt for each, with the same seed")
+        self.prompt_edit.returnPressed.connect(self._ask)
+        self.text_button = named_button(
+            "Choose a &text…", "comparedTextButton", "file", "Also measure each run on a text of yours"
+        )
+        self.text_button.clicked.connect(self._choose_text)
+        self.no_text_button = named_button(
+            "", "noComparedTextButton", "close", "Leave the text out", role="quiet"
+        )
+        self.no_text_button.setAccessibleName("Leave the text out")
+        self.no_text_button.clicked.connect(lambda: self.show_text(None))
+        self.compare_button = named_button(
+            "&Compare",
+            "compareRunsButton",
+            "swap",
+            "Measure all of them on the same text",
+            role="primary",
+            colour="on_accent",
+        )
+        self.compare_button.clicked.connect(self._ask)
+        self.stop_button = named_button("&Stop", "stopComparingButton", "stop", "End the measurement (Esc)")
+        self.stop_button.clicked.connect(self.stop_requested)
+        self.show_text(None)
+
+    def _lay_out(self) -> None:
+        self.title = Label(objectName="compareTitle", role="subtitle", wordWrap=True)
+        self.progress = Label(objectName="compareProgress", role="muted")
+        self.notes = Label(objectName="compareNotes", role="muted", wordWrap=True)
+        self._reply_column = column(spacing=MEDIUM)
+        page = boxed(
+            column(
+                self.title,
+                self.plot,
+                Label("Settings that differ", role="subtitle"),
+                self.same_label,
+                self.settings_view,
+                Label("Measurements", role="subtitle"),
+                row(self.text_button, self.no_text_button, STRETCH),
+                row((self.prompt_edit, 1), self.compare_button, self.stop_button),
+                self.progress,
+                self.measured_view,
+                self.notes,
+                boxed(self._reply_column),
+                STRETCH,
+                spacing=MEDIUM,
+                margins=(0, 0, SMALL, 0),
+            )
+        )
+        column(scrolled(page), of=self, margins=LARGE)
+        self._set_busy(False)
+
+    def show_text(self, path: Path | None) -> None:
+        """The text that is to be measured too; None for none."""
+        self._path = path
+        self.text_button.setText("Choose a &text…" if path is None else printable(path.name))
+        self.no_text_button.setVisible(path is not None)
+
+    @Slot()
+    def _choose_text(self) -> None:
+        dialog = QFileDialog(self, "Choose a text")
+        dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
+        dialog.fileSelected.connect(lambda name: self.show_text(Path(name)))
+        dialog.open()
+
+    @Slot()
+    def _ask(self) -> None:
+        if self.compare_button.isEnabled() and not self.compare_button.isHidden():
+            self.measurement_requested.emit(self._path, self.prompt_edit.text())
+
+
+def can_compare(count: int) -> bool:
+    """Whether so many runs are shown side by side."""
+    return FEWEST <= count <= MOST
+
+
+def _figure(value: float | None) -> str:
+    return "" if value is None else f"{value:.3f}"
