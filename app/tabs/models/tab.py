@@ -137,7 +137,7 @@ class ModelsTab(DropArea, Tab):
         )
         self.remove_button.clicked.connect(self.remove_action.trigger)
         self.datasets_button = named_button(
-            "Data s&ets…",
+            "Data sets…",
             "datasetsButton",
             "corpus",
             "Show the training texts in tokens, and free what no run needs",
