@@ -64,7 +64,7 @@ def bench_train(
         return []
     with ExitStack() as stack:
         tokens = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="bench-"))) / "tokens.bin"
-        _write_tokens(tokens, vocab_size)
+        write_tokens(tokens, vocab_size)
         formats = _formats(on)
         if "bfloat16" not in formats:
             yield Notice(NO_BFLOAT16)
@@ -129,7 +129,8 @@ def _start_trainers(
     return trainers
 
 
-def _write_tokens(path: Path, vocab_size: int) -> None:
+def write_tokens(path: Path, vocab_size: int) -> None:
+    """A file of random tokens to train on."""
     with TokenFileWriter(path, "uint16") as file:
         file.append(np.random.default_rng(1).integers(vocab_size, size=FILE_TOKENS))
 

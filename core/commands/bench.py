@@ -95,6 +95,27 @@ def seen(
     return perform(context, lambda stop: bench_seen(megabytes, stop))[1]
 
 
+@app.command(name="gpu")
+def gpu(
+    context: typer.Context,
+    minutes: Annotated[float, typer.Option(min=0.01, help="How long it may take.")] = 8.0,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="A folder for gpu.jsonl, with each result on a line as it comes.",
+            parser=named_path,
+            metavar="DIR",
+        ),
+    ] = None,
+    device: Device = "auto",
+) -> int:
+    """All that a GPU must show: first whether it computes what the processor does, then how fast, beside the peers."""
+    from core.bench.gpu import bench_gpu
+
+    holds, code = perform(context, lambda stop: bench_gpu(minutes, out, device, stop), writes=False)
+    return code or (0 if holds else 1)
+
+
 @app.command(name="import")
 def import_command(
     context: typer.Context,

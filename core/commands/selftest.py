@@ -8,7 +8,6 @@ import typer
 from core.commands.arguments import named_path
 from core.commands.place import perform
 from core.errors.system import absolute_path
-from core.tasks.installation.selftest import selftest
 
 app = typer.Typer()
 
@@ -24,6 +23,8 @@ def selftest_command(
     ] = None,
 ) -> int:
     """Try the whole program in a temporary workspace: import, OCR, training, chat, export, server and window."""
+    from core.tasks.installation.selftest import selftest  # here, because it draws pictures
+
     folder = absolute_path(screenshots) if screenshots else None
     holds, code = perform(context, lambda stop: selftest(folder, stop), writes=False)
     return code or (0 if holds else 1)
