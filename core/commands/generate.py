@@ -38,6 +38,13 @@ def generate(
         ),
     ] = "",
     given: dict[str, Any],
+    adapter: Annotated[
+        bool,
+        typer.Option(
+            "--adapter/--no-adapter",
+            help="Of a run that was fine-tuned with LoRA: without, its base model writes.",
+        ),
+    ] = True,
     greedy: Annotated[bool, typer.Option("--greedy", help="Greedy decoding: temperature 0.")] = False,
     chat: Annotated[
         bool | None,
@@ -74,7 +81,7 @@ def generate(
     """Generate text with a run's model."""
     workspace: Workspace = context.obj.workspace
     changes = _named_settings(workspace, sampler) if sampler else {}
-    changes |= given | ({"temperature": 0.0} if greedy else {})
+    changes |= given | ({"temperature": 0.0} if greedy else {}) | ({} if adapter else {"adapter": False})
     # before the model is opened: a wrong number should not cost a wait
     asked = checked(SamplingConfig, changes)
     if against is not None or checkpoint == ALL:

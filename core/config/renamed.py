@@ -41,6 +41,7 @@ LATER = {  # by group: what version 0.1 did not have
             "tensorboard",
             "keep_awake",
         ),
+        *("lora_rank", "lora_alpha", "lora_targets"),
     ),
 }
 

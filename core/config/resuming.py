@@ -56,6 +56,9 @@ MAY_CHANGE = {
 }
 MAY_NOT_CHANGE = {
     "optimizer": "its state is the other optimizer's",
+    "lora_rank": "it determines what is trained; a fine-tune can change it",
+    "lora_alpha": "it determines what the adapter has learned until now",
+    "lora_targets": "it determines what is trained; a fine-tune can change it",
     "seed": "it determines the order of the text, and the run's position in it",
     "average_decay": "checkpoints hold the average of all weights since the run's beginning",
     "assistant_only_loss": "earlier losses counted other tokens; a fine-tune can change it",
@@ -114,7 +117,8 @@ def explain_changes(before: dict[str, Any], after: RunConfig) -> list[str]:
     sentences = []
     was = before.get("training", {})
     if was:
-        was = {name: TrainingConfig.model_fields[name].default for name in LATER["training"]} | was
+        defaults = TrainingConfig().model_dump(mode="json")
+        was = {name: defaults[name] for name in LATER["training"]} | was
     for name, value in after.training.model_dump(mode="json").items():
         if was.get(name, value) == value:
             continue

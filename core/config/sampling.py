@@ -112,6 +112,11 @@ class SamplingConfig(Config):
         "text: whatever the model writes. json: one JSON object, by ruling out each token that would leave it; what it "
         "says is the model's, and a reply that reaches its maximum length is cut off.",
     )
+    adapter: bool = setting(
+        True,
+        "Adapter",
+        "Of a run that was fine-tuned with LoRA: off, its base model writes. Changing it loads the model again.",
+    )
     weights: WeightsFormat = setting(
         "auto",
         "Weights",

@@ -3,11 +3,15 @@
 from typing import Any, Literal, Self
 
 from pydantic import field_validator, model_validator
+from pydantic_core import PydanticCustomError
 
 from core.config.setting import Config, setting
 from core.wording import noun_for
 
 EVEN_DOUBLINGS = 3  # growing snapshots stand side by side up to the eighth
+
+
+LORA_TARGETS = ("qkv_proj", "out_proj", "gate_proj", "up_proj", "down_proj")  # modules of a block
 
 
 class TrainingConfig(Config):
@@ -123,6 +127,22 @@ class TrainingConfig(Config):
         "On weight matrices only, not on biases, norms and position embeddings, nor on matrices that Muon updates.",
         ge=0,
         le=10,
+    )
+    lora_rank: int = setting(
+        0,
+        "LoRA rank",
+        "For a fine-tune: above 0, the base's weights stay as they are, and an adapter of this rank is learned beside each "
+        "projection, by AdamW: less memory, and a change of a few megabytes. 0: all weights are trained.",
+        ge=0,
+        le=1024,
+    )
+    lora_alpha: float = setting(
+        16.0, "LoRA alpha", "The adapter's change counts alpha / rank times.", gt=0, le=65536
+    )
+    lora_targets: tuple[str, ...] = setting(
+        (),
+        "LoRA projections",
+        f"Which projections get an adapter: {', '.join(LORA_TARGETS)}. If empty, all of them.",
     )
     beta1: float = setting(0.9, "Beta 1", "Decay rate of the gradient's running average.", ge=0, lt=1)
     beta2: float = setting(
@@ -296,6 +316,14 @@ class TrainingConfig(Config):
     @classmethod
     def _was_a_switch(cls, compile: Any) -> Any:
         return ("model" if compile else "off") if isinstance(compile, bool) else compile  # until 0.1
+
+    @field_validator("lora_targets", mode="after")
+    @classmethod
+    def _are_projections(cls, targets: tuple[str, ...]) -> tuple[str, ...]:
+        for target in targets:
+            if target not in LORA_TARGETS:
+                raise PydanticCustomError("target", f"{target!r} is none of {', '.join(LORA_TARGETS)}")
+        return tuple(dict.fromkeys(targets))
 
     @field_validator("sample_prompts")
     @classmethod

@@ -34,6 +34,7 @@ class ExportFormat:
         suffix: Of an export that is a single file.
         growth: How many bytes of the export a byte of the weights takes.
         besides: About how many bytes there are beside the weights, where they are many.
+        is_of_adapters: It holds what a fine-tune with LoRA has learned, and nothing else.
     """
 
     name: str
@@ -45,6 +46,7 @@ class ExportFormat:
     suffix: str = ""
     growth: float = 1.0
     besides: int = 0
+    is_of_adapters: bool = False
 
     def obstacles_of(self, shape: "Shape") -> "Sequence[str]":
         """Why this model cannot be expressed; empty where it can."""
@@ -100,6 +102,15 @@ FORMATS = (
         ".html",
         4 / 3,  # in base64
         200_000,  # scripts, and the curve as a picture
+    ),
+    ExportFormat(
+        "peft",
+        "LoRA adapter for peft",
+        ("f32",),
+        "peft_adapter:obstacles",
+        "peft_adapter:parts",
+        "peft_adapter:verify",
+        is_of_adapters=True,
     ),
 )
 

@@ -47,6 +47,7 @@ class Shape:
     model: ModelConfig
     tokenizer: Tokenizer
     number_type: str
+    lora_rank: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ import psutil
 import torch
 
 from core.config.model import ModelConfig, count_parameters
+from core.config.training import TrainingConfig
 from core.errors.runs import ModelTooLargeError
 from core.model.requirements import bytes_to_train
 from core.system.memory import free_bytes
@@ -15,20 +16,20 @@ def check_memory_to_train(
     batch_size: int,
     autocast: bool,
     device: torch.device,
-    averaged: bool = False,
+    training: TrainingConfig,
 ) -> None:
     """Refuse a training that cannot fit, before it allocates anything.
 
     Args:
         batch_size: Windows in one forward pass.
         autocast: True where the pass may run in a half type.
-        averaged: True where the run keeps a running average of the weights.
+        training: Says what of it is trained, and whether the run keeps a running average of that.
 
     Raises:
         ModelTooLargeError: The device has too little memory, or this machine too little to build the model.
     """
     check_memory_to_open(config, vocab_size)  # a model is built on the processor, wherever it goes then
-    check_memory(bytes_to_train(config, vocab_size, batch_size, autocast, averaged), device)
+    check_memory(bytes_to_train(config, vocab_size, batch_size, autocast, training), device)
 
 
 def check_memory_to_open(config: ModelConfig, vocab_size: int, dtype: torch.dtype = torch.float32) -> None:

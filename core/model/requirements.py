@@ -1,15 +1,33 @@
 """What a model of given settings needs: memory, disk and floating-point operations. Counted, not measured; without torch."""
 
 from core.config.model import ModelConfig, count_parameters
-from core.config.training import TrainingConfig
+from core.config.training import LORA_TARGETS, TrainingConfig
 
 FLOAT_BYTES = 4
 LOGITS_AT_ONCE = 1 << 25  # 128 MiB of float32: a larger batch's head and loss are computed chunk by chunk
 COPIES = 4  # of each weight while training: itself, its gradient and AdamW's two moments
 
 
+def trained_parameters(config: ModelConfig, vocab_size: int, training: TrainingConfig) -> int:
+    """How many numbers a run changes: all weights, or those of its adapters."""
+    if not training.lora_rank:
+        return count_parameters(config, vocab_size)
+    C, F, heads = config.d_model, config.d_ff, config.qkv_rows
+    widths = {"qkv_proj": C + sum(heads), "out_proj": heads[0] + C}
+    if not config.output_projection:
+        del widths["out_proj"]
+    if config.feed_forward:
+        gates = ("gate_proj",) if config.activation == "swiglu" else ()
+        widths |= dict.fromkeys((*gates, "up_proj", "down_proj"), C + F)
+    return (
+        config.n_layers
+        * training.lora_rank
+        * sum(widths.get(name, 0) for name in training.lora_targets or LORA_TARGETS)
+    )
+
+
 def bytes_to_train(
-    config: ModelConfig, vocab_size: int, batch_size: int, autocast: bool, averaged: bool = False
+    config: ModelConfig, vocab_size: int, batch_size: int, autocast: bool, training: TrainingConfig
 ) -> int:
     """The least that a training step holds at once: weights, gradients, moments, an average, and what one pass keeps.
 
@@ -24,7 +42,10 @@ def bytes_to_train(
     positions = batch_size * config.context_length
     kept = positions * config.n_layers * width * (0.75 if autocast else 1.0)
     logits = min(positions * vocab_size, LOGITS_AT_ONCE)
-    weights = (COPIES + averaged) * count_parameters(config, vocab_size)
+    averaged = training.average_decay > 0
+    trained = trained_parameters(config, vocab_size, training)
+    weights = count_parameters(config, vocab_size) + (COPIES - 1 + averaged) * trained
+    weights += trained if training.lora_rank else 0  # beside the weights themselves
     return FLOAT_BYTES * (weights + int(kept) + logits)
 
 
@@ -34,9 +55,11 @@ def checkpoint_bytes(config: ModelConfig, vocab_size: int, training: TrainingCon
     AdamW keeps two moments of each weight, Muon one of the matrices that it updates; a running average is one more copy.
     """
     parameters = count_parameters(config, vocab_size)
-    of_muon = _hidden_weights(config) if training.optimizer == "muon" else 0
-    copies = 3 + (training.average_decay > 0)
-    return FLOAT_BYTES * (copies * parameters - of_muon)
+    trained = trained_parameters(config, vocab_size, training)
+    of_muon = _hidden_weights(config) if training.optimizer == "muon" and not training.lora_rank else 0
+    copies = 2 + (training.average_decay > 0)
+    adapters = trained if training.lora_rank else 0
+    return FLOAT_BYTES * (parameters + adapters + copies * trained - of_muon)
 
 
 def _hidden_weights(config: ModelConfig) -> int:

@@ -126,7 +126,7 @@ def memory_to_train(run: RunConfig, vocab_size: int, rows: int) -> int:
     """About how much memory training takes with so many sequences computed at once."""
     training = run.training
     autocast = training.precision in ("bfloat16", "float16")
-    counted_bytes = bytes_to_train(run.model, vocab_size, rows, autocast, training.average_decay > 0)
+    counted_bytes = bytes_to_train(run.model, vocab_size, rows, autocast, training)
     return round(MEMORY_FACTOR * counted_bytes) + TORCH_BYTES
 
 

@@ -6,6 +6,7 @@ from pathlib import PurePath
 from core.config.model import count_parameters
 from core.config.run import RunConfig
 from core.corpus.passages import CorpusTotals
+from core.model.requirements import trained_parameters
 from core.planning.estimate import RunEstimate, estimate_run, rows_at_once, snapshot_cost
 from core.planning.machine import Machine
 from core.wording import counted, number, rounded, rounded_size, rounded_time, short_time
@@ -45,6 +46,9 @@ def plan_rows(run: RunConfig, totals: CorpusTotals, machine: Machine | None = No
 def _parameters(run: RunConfig, estimate: RunEstimate, about: str) -> PlanRow:
     exact = counted(count_parameters(run.model, run.tokenizer.vocab_size), "parameter")
     detail = "Weights that training changes."
+    if run.training.lora_rank:
+        adapters = trained_parameters(run.model, run.tokenizer.vocab_size, run.training)
+        detail = f"LoRA trains {counted(adapters, 'parameter')} beside them."
     if run.tokenizer.kind != "char" and about:
         detail += f" Up to {exact}: a short text does not fill the vocabulary."
     return PlanRow("parameters", "Parameters", _number(estimate.parameters, about), detail)

@@ -26,6 +26,8 @@ TIMED_SETTINGS = (  # those that a step's time depends on
     "gradient_accumulation_steps",
     "micro_batch_size",
     "optimizer",
+    "lora_rank",
+    "lora_targets",
     "muon_interval",
     "average_decay",
     "precision",

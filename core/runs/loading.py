@@ -11,10 +11,13 @@ from torch import Tensor
 
 from core.config.model import ModelConfig
 from core.config.run import RunConfig
+from core.config.toml import checked
+from core.config.training import TrainingConfig
 from core.control import StopToken
 from core.disk.checksums import hash_file
 from core.errors.runs import DamagedCheckpointError, DamagedRunError, NoCheckpointError, WrongShapeError
 from core.model.initialisation import SkipInit
+from core.model.lora import add_adapters, is_adapter, lora_scale, merged
 from core.model.memory import check_memory_to_open
 from core.model.transformer import Transformer
 from core.runs.catalog import read_config
@@ -37,12 +40,20 @@ class LoadedModel:
 
 
 def load_model(
-    run: RunFolder, which: str, stop: StopToken | None = None, dtype: torch.dtype = torch.float32
+    run: RunFolder,
+    which: str,
+    stop: StopToken | None = None,
+    dtype: torch.dtype = torch.float32,
+    *,
+    adapter: bool = True,
+    for_training: bool = False,
 ) -> LoadedModel:
     """Open the checkpoint called "best", "last" or by its step.
 
     Args:
         dtype: Of its weights in memory; those that the file has in another one are rounded to it.
+        adapter: Whether an adapter of LoRA's is merged into its weights; without, it is the model that it was learned for.
+        for_training: An adapter stays beside them, as it is trained.
 
     Raises:
         DamagedRunError: The run's settings or tokenizer cannot be read, or the tokenizer is another than in training.
@@ -52,12 +63,15 @@ def load_model(
         StopRequested: `stop` was set while files were compared.
     """
     config = read_config(run)
-    checkpoint, state, weights = _read_weights(run, which, stop)
+    merge = None if for_training else adapter
+    checkpoint, state, weights = _read_weights(run, which, stop, merge)
     check_settings(checkpoint, config, state)
     tokenizer = _read_tokenizer(run, state)
     check_memory_to_open(config.model, tokenizer.vocab_size, dtype)
     with SkipInit():
         model = Transformer(config.model, tokenizer.vocab_size, seed=None)
+    if for_training:
+        add_adapters(model, config.training)
     restore_weights(model, weights, checkpoint, dtype)
     return LoadedModel(model.eval(), tokenizer, config, state)
 
@@ -130,21 +144,28 @@ def check_settings(checkpoint: Path, config: RunConfig, state: CheckpointState) 
 
 
 def _read_weights(
-    run: RunFolder, which: str, stop: StopToken | None
+    run: RunFolder, which: str, stop: StopToken | None, merge: bool | None = True
 ) -> tuple[Path, CheckpointState, dict[str, Tensor]]:
     """A checkpoint's folder, state and tensors.
 
     A training that goes on meanwhile may have removed the one that was found: then the pointer is read again.
     """
     try:
-        return _read_found(find_checkpoint(run, which), stop)
+        return _read_found(find_checkpoint(run, which), stop, merge)
     except (DamagedCheckpointError, NoCheckpointError):
-        return _read_found(find_checkpoint(run, which), stop)
+        return _read_found(find_checkpoint(run, which), stop, merge)
 
 
-def _read_found(checkpoint: Path, stop: StopToken | None) -> tuple[Path, CheckpointState, dict[str, Tensor]]:
+def _read_found(
+    checkpoint: Path, stop: StopToken | None, merge: bool | None
+) -> tuple[Path, CheckpointState, dict[str, Tensor]]:
+    """`merge` puts adapters into the weights, or leaves them out; None lets them stand beside them."""
     state = read_state(checkpoint)
-    return checkpoint, state, read_tensors(checkpoint, WEIGHTS, state, stop)
+    weights = read_tensors(checkpoint, WEIGHTS, state, stop)
+    if merge is None or not any(map(is_adapter, weights)):
+        return checkpoint, state, weights
+    scale = lora_scale(checked(TrainingConfig, state.settings["training"])) if merge else 0.0
+    return checkpoint, state, merged(weights, scale)
 
 
 def _read_tokenizer(run: RunFolder, state: CheckpointState) -> Tokenizer:

@@ -31,16 +31,16 @@ def rows_that_fit(config: RunConfig, dataset: Dataset, device: torch.device, row
         ModelTooLargeError: Not even one row can.
     """
     training, vocab_size = config.training, dataset.vocab_size
-    autocast, averaged = training.precision != "float32", training.average_decay > 0
+    autocast = training.precision != "float32"
     available = available_bytes(device)
 
     def needed(rows: int) -> int:
-        return bytes_to_train(config.model, vocab_size, rows, autocast, averaged)
+        return bytes_to_train(config.model, vocab_size, rows, autocast, training)
 
     fitting = rows
     while available is not None and fitting > 1 and needed(fitting) > available:
         fitting = half(fitting)
-    check_memory_to_train(config.model, vocab_size, fitting, autocast, device, averaged)
+    check_memory_to_train(config.model, vocab_size, fitting, autocast, device, training)
     if available is not None and fitting < rows:
         yield Notice(
             f"Computing {counted(rows, 'sequence')} at once needs at least {_gib(needed(rows))} of memory, and "

@@ -25,6 +25,7 @@ from core.errors.runs import (
 )
 from core.events.base import Notice, Task
 from core.model.block import Block
+from core.model.lora import add_adapters
 from core.model.transformer import Transformer
 from core.planning.estimate import count_snapshots, snapshot_bytes, snapshot_cost
 from core.planning.plan_warnings import warmup_warning
@@ -141,6 +142,7 @@ def _begun(place: RunPlace, stop: StopToken) -> Task[Session | None]:
     if config.base_model:
         base = find_base(place.workspace, config.base_model)
         load_base_weights(model, base.run, base.which, stop)
+        add_adapters(model, config.training)
     compute = yield from choose_compute(model, config, dataset, place.workspace, stop)
     if compute is None:
         return None
@@ -239,7 +241,7 @@ def raising_compile_errors(compiles: bool) -> Iterator[None]:
 def _restored(place: RunPlace, stop: StopToken, resume_at: int | None) -> Task[Session | None]:
     """The run as a checkpoint left it, on this device."""
     folder, config, dataset = place.folder, place.config, place.dataset
-    loaded = load_model(folder, "last" if resume_at is None else str(resume_at), stop)
+    loaded = load_model(folder, "last" if resume_at is None else str(resume_at), stop, for_training=True)
     state = loaded.state
     assert state.windows is not None  # which version 0.1 did not keep: `adopt_first_format` came before
     before = checked(TrainingConfig, state.settings["training"])

@@ -22,6 +22,7 @@ from core.disk.checksums import hash_file
 from core.errors.runs import OutOfMemoryError, raising_memory_errors
 from core.events.base import Notice
 from core.events.runs import Evaluated, StepDone
+from core.model.lora import is_adapter
 from core.model.transformer import Transformer
 from core.runs.checkpoint_writer import CheckpointWriter
 from core.runs.folder import RunFolder, Workspace
@@ -81,7 +82,9 @@ class Session:
 
     @property
     def n_parameters(self) -> int:
-        return sum(parameter.numel() for parameter in self.model.parameters())
+        """Of the model, without adapters, which add to its weights."""
+        named = self.model.named_parameters()
+        return sum(parameter.numel() for name, parameter in named if not is_adapter(name))
 
     @property
     def device(self) -> torch.device:

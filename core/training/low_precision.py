@@ -43,7 +43,9 @@ class LowPrecisionCopy:
     def _replace(self, source: nn.Module, target: nn.Module, dtype: torch.dtype) -> None:
         for name, master in source.named_parameters():
             weight = nn.Parameter(torch.empty_like(master, dtype=dtype))
-            weight.register_post_accumulate_grad_hook(_add_to(master))
+            if master.requires_grad:
+                weight.register_post_accumulate_grad_hook(_add_to(master))
+            weight.requires_grad_(master.requires_grad)
             setattr(target, name, weight)
             self._masters.append(master)
             self._copies.append(weight)

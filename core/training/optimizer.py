@@ -16,7 +16,7 @@ def make_optimizer(model: nn.Module, config: TrainingConfig, dtype: torch.dtype 
     """The optimizer that the settings name, over the model's parameters.
 
     Adam and AdamW put their decay on matrices and token embeddings only. Muon takes the matrices inside the blocks,
-    and leaves embeddings, head, norms and biases to AdamW.
+    and leaves embeddings, head, norms and biases to AdamW. Adapters go to AdamW, whatever the settings say.
 
     Args:
         dtype: The number format in which the run computes; Muon's iterations run in it.
@@ -25,8 +25,8 @@ def make_optimizer(model: nn.Module, config: TrainingConfig, dtype: torch.dtype 
         Loshchilov and Hutter, "Decoupled Weight Decay Regularization", 2019, algorithm 2:
         theta - lr * (m_hat / (sqrt(v_hat) + eps) + decay * theta).
     """
-    named = dict(model.named_parameters())
-    if config.optimizer != "muon":
+    named = {name: parameter for name, parameter in model.named_parameters() if parameter.requires_grad}
+    if config.optimizer != "muon" or config.lora_rank:
         return _make_adam(named.items(), config)
     hidden = {name: p for name, p in named.items() if name.startswith("blocks.") and p.dim() == 2}
     modules = dict(model.named_modules())

@@ -17,6 +17,7 @@ from core.config.run import RunConfig
 from core.config.training import TrainingConfig
 from core.control import StopToken
 from core.events.runs import StepTimes
+from core.model.lora import add_adapters
 from core.model.memory import available_bytes, check_memory
 from core.model.requirements import bytes_to_train, model_flops_per_token
 from core.model.transformer import Transformer
@@ -56,6 +57,7 @@ def time_steps(
     check_memory(_bytes(least, config.training, vocab_size), device)
     stop.raise_if_asked()
     model = Transformer(least.model, vocab_size, config.training.seed).to(device)
+    add_adapters(model, config.training)
     state = make_train_state(model, config.training, plan)
     with cpu_threads(plan.threads):
         timer = _Timer(state, config.training, vocab_size, stop)
@@ -182,5 +184,4 @@ def _flops(part: TimedPart, vocab_size: int) -> int:
 
 def _bytes(part: TimedPart, training: TrainingConfig, vocab_size: int) -> int:
     shape = part.model.model_copy(update={"context_length": part.positions})
-    averaged = training.average_decay > 0
-    return bytes_to_train(shape, vocab_size, part.rows, training.precision != "float32", averaged)
+    return bytes_to_train(shape, vocab_size, part.rows, training.precision != "float32", training)

@@ -100,6 +100,7 @@ class ModelOpening(QObject):
     @Slot()
     def _show_model(self) -> None:
         self._tab.show_model(self.slot.model)
+        self._tab.sampling.show_adapter(self.slot.model is not None and self.slot.model.has_adapter)
         self._tab.show_chosen(self.name, self.checkpoint)
         self._suggesting.forget()
         self._tab.talk.show_suggestions([])

@@ -68,7 +68,7 @@ def _write(
     """What both come to, with the weights that the settings name."""
     from core.generation.writing import write
 
-    loaded = yield from with_weights(model, sampling.weights)
+    loaded = yield from with_weights(model, sampling)
     given = (loaded.model, loaded.tokenizer, *prompt, sampling, stop, model.prefix)
     return (yield from write(*given, system=system, written=written, details=details))
 
@@ -103,7 +103,7 @@ def samples(
     Args:
         answers: True for the reply to a message, False for the continuation of a text.
     """
-    loaded = yield from with_weights(model, sampling.weights)
+    loaded = yield from with_weights(model, sampling)
     ids, unknown = _dialogue(model, [("user", prompt)]) if answers else _completion(model, prompt, sampling)
     yield PromptRead(len(ids), model.context_length, unknown)
     return (yield from _in_batches(loaded, [ids] * count, seeded(sampling, count), stop))
@@ -113,7 +113,7 @@ def reply_to_each(
     model: OpenModel, conversations: Sequence[Messages], sampling: SamplingConfig, stop: StopToken
 ) -> Task[list[ReplyEnded]]:
     """Answer the last message of each conversation, many at once. Replies come in the order in which they end."""
-    loaded = yield from with_weights(model, sampling.weights)
+    loaded = yield from with_weights(model, sampling)
     prompts = [_dialogue(model, messages)[0] for messages in conversations]
     return (yield from _in_batches(loaded, prompts, [sampling] * len(prompts), stop))
 

@@ -80,7 +80,8 @@ def export_model(
         checked_suffix(f"A {chosen.name} export", path, [chosen.suffix])
     run = Catalog(workspace).folder(name)
     refuse_target(path, replace, chosen.suffix)
-    obstacles = chosen.obstacles_of(Shape(read_config(run).model, load_tokenizer(run.tokenizer), number_type))
+    config, tokenizer = read_config(run), load_tokenizer(run.tokenizer)
+    obstacles = chosen.obstacles_of(Shape(config.model, tokenizer, number_type, config.training.lora_rank))
     if obstacles:
         raise NotExportableError(name, chosen.title, obstacles)
     from core.runs.loading import load_model  # here, because it imports torch

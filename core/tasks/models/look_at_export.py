@@ -6,6 +6,7 @@ from core.control import StopToken
 from core.events.base import at_once
 from core.export.formats import FORMATS
 from core.export.material import NUMBER_BYTES, Shape
+from core.model.requirements import trained_parameters
 from core.runs.catalog import Catalog, read_config
 from core.runs.folder import Workspace
 from core.tasks.models.export_model import export_name
@@ -37,17 +38,30 @@ def look_at_export(workspace: Workspace, name: str, stop: StopToken) -> tuple[Ex
     """
     stop.raise_if_asked()
     summary, run = Catalog(workspace).summary(name), Catalog(workspace).folder(name)
-    model, tokenizer = read_config(run).model, load_tokenizer(run.tokenizer)
+    config, tokenizer = read_config(run), load_tokenizer(run.tokenizer)
+    rank, adapter = (
+        config.training.lora_rank,
+        trained_parameters(config.model, tokenizer.vocab_size, config.training),
+    )
     return tuple(
         ExportOffer(
             known.name,
             known.title,
             export_name(name, known),
-            {kind: tuple(known.obstacles_of(Shape(model, tokenizer, kind))) for kind in known.number_types},
             {
-                kind: round(summary.parameters * NUMBER_BYTES[kind] * known.growth) + known.besides
+                kind: tuple(known.obstacles_of(Shape(config.model, tokenizer, kind, rank)))
+                for kind in known.number_types
+            },
+            {
+                kind: round(
+                    (adapter if known.is_of_adapters else summary.parameters)
+                    * NUMBER_BYTES[kind]
+                    * known.growth
+                )
+                + known.besides
                 for kind in known.number_types
             },
         )
         for known in FORMATS
+        if rank or not known.is_of_adapters
     )

@@ -41,7 +41,13 @@ class OpenModel:
     run: RunFolder
     weights: WeightsFormat
     loaded: "LoadedModel"
+    adapter: bool = True  # whether it counts, where there is one
     prefix: "PrefixCache" = field(init=False, default_factory=_new_prefix)  # of what was read last
+
+    @property
+    def has_adapter(self) -> bool:
+        """Whether the run was fine-tuned with LoRA."""
+        return self.loaded.config.training.lora_rank > 0
 
 
 def open_model(
@@ -93,24 +99,27 @@ def open_model(
     return model
 
 
-def with_weights(model: OpenModel, weights: WeightsFormat) -> Task["LoadedModel"]:
-    """What a model has loaded, read anew from its checkpoint where its weights have another number format.
+def with_weights(model: OpenModel, sampling: SamplingConfig) -> Task["LoadedModel"]:
+    """What a model has loaded, read anew from its checkpoint where the settings want another number format of its weights,
+    or its adapter counted, or not.
 
     Raises:
         CheckpointGoneError: Training has removed the checkpoint since; the model stays as it was.
         DamagedRunError and others: As for `open_model`; the model stays as it was.
     """
-    if weights != model.weights:
+    weights, adapter = sampling.weights, sampling.adapter or not model.has_adapter
+    if (weights, adapter) != (model.weights, model.adapter):
         try:
-            loaded = _load(model.run, str(model.step), weights)
+            loaded = _load(model.run, str(model.step), weights, adapter)
         except NoCheckpointError as cause:
             raise CheckpointGoneError(model.name, model.step, model.weights, weights) from cause
         yield from _pack(loaded, weights)
-        model.loaded, model.weights, model.prefix = loaded, weights, _new_prefix()
+        model.loaded, model.weights, model.adapter = loaded, weights, adapter
+        model.prefix = _new_prefix()
     return model.loaded
 
 
-def _load(run: RunFolder, checkpoint: str, weights: WeightsFormat) -> "LoadedModel":
+def _load(run: RunFolder, checkpoint: str, weights: WeightsFormat, adapter: bool = True) -> "LoadedModel":
     import torch  # here, because it takes a moment
 
     from core.generation.packed import has_onednn_bfloat16
@@ -118,7 +127,7 @@ def _load(run: RunFolder, checkpoint: str, weights: WeightsFormat) -> "LoadedMod
 
     # at once in the type that packing would turn them into, or they would stand in memory twice as large for a while
     dtype = torch.bfloat16 if weights == "bfloat16" and has_onednn_bfloat16() else torch.float32
-    loaded = load_model(run, checkpoint, dtype=dtype)
+    loaded = load_model(run, checkpoint, dtype=dtype, adapter=adapter)
     move_to_device(loaded.model, loaded.config.training.device)
     return loaded
 

@@ -5,6 +5,7 @@ import torch
 
 from core.config.model import ModelConfig, count_parameters
 from core.config.presets import PRESETS, preset_run
+from core.config.training import TrainingConfig
 from core.errors.runs import ModelTooLargeError
 from core.model import memory
 from core.model.memory import available_bytes, check_memory_to_open, check_memory_to_train
@@ -47,7 +48,7 @@ def saved_bytes(config):
 def test_the_estimate_is_what_autograd_keeps(options):
     config = ModelConfig(**{"n_layers": 6, "n_heads": 2, "d_model": 64, "d_ff": 256} | options)
     weights = 16 * count_parameters(config, V)
-    estimate = bytes_to_train(config, V, B, autocast=False) - weights
+    estimate = bytes_to_train(config, V, B, False, TrainingConfig()) - weights
     assert 0.85 * saved_bytes(config) <= estimate <= 1.02 * saved_bytes(config)
 
 
@@ -63,19 +64,21 @@ def test_a_training_is_refused_where_its_weights_would_fit_alone(monkeypatch):
     monkeypatch.setattr(memory, "available_bytes", lambda _: 4 * count_parameters(config, V) + 1)
     check_memory_to_open(config, V)
     with pytest.raises(ModelTooLargeError) as refused:
-        check_memory_to_train(config, V, B, False, CPU)
+        check_memory_to_train(config, V, B, False, CPU, TrainingConfig())
     assert "batch_size" in refused.value.remedy
 
 
 def test_a_running_average_is_one_more_copy_of_the_weights():
     config = preset_run("tiny").model
-    plain, averaged = (bytes_to_train(config, V, B, False, average) for average in (False, True))
+    plain, averaged = (
+        bytes_to_train(config, V, B, False, TrainingConfig(average_decay=decay)) for decay in (0.0, 0.9)
+    )
     assert averaged - plain == 4 * count_parameters(config, V)
 
 
 def test_what_cannot_be_known_refuses_nothing(monkeypatch):
     monkeypatch.setattr(memory, "available_bytes", lambda _: None)
-    check_memory_to_train(ABSURD, V, B, False, CPU)
+    check_memory_to_train(ABSURD, V, B, False, CPU, TrainingConfig())
 
 
 def test_the_machine_reports_its_memory():
@@ -93,5 +96,8 @@ def test_a_gpu_reports_what_it_has_free_and_what_torch_keeps_for_itself(monkeypa
 @pytest.mark.parametrize("name", PRESETS)
 def test_a_pass_under_autocast_needs_less(name):
     run = preset_run(name)
-    sizes = [bytes_to_train(run.model, V, run.training.batch_size, autocast) for autocast in (True, False)]
+    sizes = [
+        bytes_to_train(run.model, V, run.training.batch_size, autocast, run.training)
+        for autocast in (True, False)
+    ]
     assert sizes[0] < sizes[1] < 64 * 2**30

@@ -17,10 +17,10 @@ SWIGLU = {"model.activation": "swiglu", "model.positions": "rotary", "model.qk_n
 def test_of_many_logits_one_chunk_is_held():
     shape = MODEL.model_copy(update={"context_length": 128})
     per_window = 4 * 128 * 2 * (6 * 8 + 2 * 8 + 2 * 16)  # what the blocks keep
-    few, more = (bytes_to_train(shape, 100, rows, autocast=False) for rows in (1, 2))
+    few, more = (bytes_to_train(shape, 100, rows, False, TrainingConfig()) for rows in (1, 2))
     assert more - few == per_window + 4 * 128 * 100
     many = LOGITS_AT_ONCE // 128
-    few, more = (bytes_to_train(shape, many, rows, autocast=False) for rows in (1, 2))
+    few, more = (bytes_to_train(shape, many, rows, False, TrainingConfig()) for rows in (1, 2))
     assert more - few == per_window
 
 

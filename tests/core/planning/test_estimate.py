@@ -149,7 +149,7 @@ def test_a_run_takes_the_time_of_its_steps_and_of_its_evaluations():
 
 def test_the_memory_is_that_of_the_sequences_computed_at_once():
     run = RunConfig(training=TrainingConfig(batch_size=8, micro_batch_size=2))
-    counted = bytes_to_train(run.model, 300, 2, autocast=False)
+    counted = bytes_to_train(run.model, 300, 2, autocast=False, training=run.training)
     assert memory_to_train(run, 300, 2) == 2 * counted + 100_000_000
     whole = run.model_copy(update={"training": TrainingConfig(batch_size=8)})
     assert estimate_run(run, TOTALS).memory_bytes < estimate_run(whole, TOTALS).memory_bytes

@@ -102,7 +102,7 @@ def free_memory(monkeypatch):
 def test_a_batch_that_does_not_fit_is_computed_in_parts_that_do(filled, tiny, free_memory):
     expected = train(filled, tiny({**FEW, MICRO: 2}), "in-parts")
     vocab_size = read_state(filled.run("in-parts").checkpoint(2)).vocab_size
-    free_memory(bytes_to_train(tiny().model, vocab_size, 3, autocast=False))
+    free_memory(bytes_to_train(tiny().model, vocab_size, 3, False, tiny().training))
     events = train(filled, tiny(FEW))
     assert numbers(events) == numbers(expected)
     (text,) = rows_noted(events)
@@ -120,7 +120,7 @@ def test_a_run_of_which_not_even_one_row_fits_is_refused(filled, tiny, free_memo
 def test_parts_that_were_chosen_and_do_not_fit_are_made_smaller_too(filled, tiny, free_memory):
     train(filled, tiny({"training.max_steps": 1}), "first")
     vocab_size = read_state(filled.run("first").checkpoint(1)).vocab_size
-    free_memory(bytes_to_train(tiny().model, vocab_size, 1, autocast=False))
+    free_memory(bytes_to_train(tiny().model, vocab_size, 1, False, tiny().training))
     events = train(filled, tiny({MICRO: 3, "training.max_steps": 1}))
     assert "1 sequence at a time" in rows_noted(events)[0]
     assert read_state(filled.run("a").checkpoint(1)).micro_batch_size == 1

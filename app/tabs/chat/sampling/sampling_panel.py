@@ -55,6 +55,7 @@ class SamplingPanel(QWidget):
         self._temperature = NOT_GREEDY  # when it is not greedy
         self._make_widgets()
         self._lay_out()
+        self.show_adapter(has_adapter=False)
         self.fields.changed.connect(self._follow)
         self.bar.chosen.connect(self._apply)
         self._follow()
@@ -69,6 +70,12 @@ class SamplingPanel(QWidget):
 
     def set_value(self, config: SamplingConfig) -> None:
         self.fields.set_value(config)
+
+    def show_adapter(self, has_adapter: bool) -> None:
+        """Offer to leave an adapter out, where the model has one."""
+        field = self.fields.field("adapter")
+        for part in (field.label, field.row):
+            part.setVisible(has_adapter)
 
     def problem(self) -> str:
         """Why the panel has no value, as a sentence; empty where it has one."""
@@ -107,7 +114,7 @@ class SamplingPanel(QWidget):
             self._seed_row(),
             column(stop.label, stop.row, spacing=TINY),
             column(bias.label, bias.row, bias.problem, spacing=TINY),
-            rows_of([self.fields.field(name) for name in ("weights", "end_prompt")]),
+            rows_of([self.fields.field(name) for name in ("weights", "adapter", "end_prompt")]),
             of=more,
             spacing=MEDIUM,
         )

@@ -28,6 +28,7 @@ class FakeModel:
     parameters: int = 1000
     context_length: int = 128
     has_conversations: bool = True
+    has_adapter: bool = False
     sampling: SamplingConfig = field(default_factory=lambda: SamplingConfig(temperature=0.5))
 
 

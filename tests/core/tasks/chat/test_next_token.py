@@ -28,7 +28,13 @@ def model(request):
     pack_linears(transformer, request.param)
     loaded = SimpleNamespace(model=transformer, tokenizer=CHAR)
     return SimpleNamespace(
-        loaded=loaded, context_length=12, prefix=PrefixCache(), weights=SAMPLING.weights, name="first"
+        adapter=True,
+        has_adapter=False,
+        loaded=loaded,
+        context_length=12,
+        prefix=PrefixCache(),
+        weights=SAMPLING.weights,
+        name="first",
     )
 
 

@@ -352,10 +352,12 @@ def test_a_model_beyond_the_memory_there_is_is_refused_before_it_is_built(filled
 
 def test_the_memory_of_a_running_average_counts(filled, tiny, monkeypatch):
     asked = []
-    monkeypatch.setattr(micro_batches, "check_memory_to_train", lambda *given: asked.append(given[-1]))
+    monkeypatch.setattr(
+        micro_batches, "check_memory_to_train", lambda *given: asked.append(given[-1].average_decay)
+    )
     for name, decay in (("plain", 0.0), ("averaged", 0.9)):
         train(filled, tiny({"training.average_decay": decay, "training.max_steps": 1}), name)
-    assert asked == [False, True]
+    assert asked == [0.0, 0.9]
 
 
 def test_a_warm_up_as_long_as_the_run_is_reported(filled, tiny):

@@ -1,0 +1,81 @@
+"""LoRA: a fine-tune that leaves a model's weights as they are, and learns a small change of each projection beside them.
+
+Shapes
+    I  inputs of a projection     R  rank, far fewer than both
+    O  outputs                    N  rows, of all dimensions
+
+Source:
+    Hu et al., "LoRA: Low-Rank Adaptation of Large Language Models", 2021, section 4.1: W x + (alpha / R) B A x, with A
+    drawn at random and B zero, so that the fine-tune begins as its base.
+"""
+
+import math
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from core.config.training import LORA_TARGETS, TrainingConfig
+from core.model.transformer import Transformer
+
+DOWN, UP = "lora_A", "lora_B"  # as peft calls them
+
+
+class LoraLinear(nn.Linear):
+    """A projection whose own weight is not trained, with an adapter that is."""
+
+    def __init__(self, linear: nn.Linear, rank: int, scale: float, generator: torch.Generator) -> None:
+        super().__init__(linear.in_features, linear.out_features, linear.bias is not None, device="meta")
+        self.weight, self.bias, self.scale = linear.weight, linear.bias, scale
+        bound = 1 / math.sqrt(linear.in_features)  # as peft draws A: Kaiming's, uniform, with a = sqrt(5)
+        drawn = torch.empty(rank, linear.in_features).uniform_(-bound, bound, generator=generator)
+        self.lora_A = nn.Parameter(drawn.to(linear.weight.device))  # (R, I)
+        self.lora_B = nn.Parameter(linear.weight.new_zeros(linear.out_features, rank))  # (O, R)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(N, I) to (N, O)."""
+        change = functional.linear(functional.linear(x, self.lora_A), self.lora_B)  # (N, O)
+        return functional.linear(x, self.weight, self.bias) + self.scale * change  # (N, O)
+
+
+def add_adapters(model: Transformer, training: TrainingConfig) -> None:
+    """Give the projections that the settings name an adapter, and let nothing else be trained; nothing where the rank is 0.
+
+    Drawn on the CPU in the order of the modules, so that one seed means one adapter everywhere.
+    """
+    if not training.lora_rank:
+        return
+    for parameter in model.parameters():
+        parameter.requires_grad_(False)
+    generator = torch.Generator().manual_seed(training.seed)
+    for module in list(model.blocks.modules()):
+        for name, child in list(module.named_children()):
+            if isinstance(child, nn.Linear) and name in (training.lora_targets or LORA_TARGETS):
+                scale = lora_scale(training)
+                setattr(module, name, LoraLinear(child, training.lora_rank, scale, generator))
+
+
+def lora_scale(training: TrainingConfig) -> float:
+    """alpha / R."""
+    return training.lora_alpha / training.lora_rank
+
+
+def is_adapter(name: str) -> bool:
+    """Whether a tensor of that name is an adapter's."""
+    return name.endswith((DOWN, UP))
+
+
+def merged(weights: dict[str, Tensor], scale: float) -> dict[str, Tensor]:
+    """The weights of a plain model that computes the same: W + scale B A.
+
+    Args:
+        scale: 0 leaves the adapters out.
+    """
+    plain = {name: tensor for name, tensor in weights.items() if not is_adapter(name)}
+    for name, down in weights.items() if scale else ():
+        if name.endswith(DOWN):
+            module = name.removesuffix(DOWN)
+            weight = f"{module}weight"
+            change = scale * (weights[f"{module}{UP}"].float() @ down.float())  # (O, I)
+            plain[weight] = (plain[weight].float() + change).to(plain[weight].dtype)
+    return plain
