@@ -55,6 +55,7 @@ class WaysBetweenTabs(QObject):
         run_begun: The name of the run that trains now.
         run_ended: A run's name, and "finished", "early_stopped", "stopped" or "failed".
         checkpoint_saved: The name of a run that has other checkpoints now.
+        run_moved: The name that a run had, and the one that it has now; "" where it was removed.
         replied: A model has written a reply to its end.
         leave_requested: The program should close under work that does not stop.
     """
@@ -80,5 +81,6 @@ class WaysBetweenTabs(QObject):
     run_begun = Signal(str)
     run_ended = Signal(str, str)
     checkpoint_saved = Signal(str)
+    run_moved = Signal(str, str)
     replied = Signal()
     leave_requested = Signal()

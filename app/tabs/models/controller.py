@@ -124,8 +124,13 @@ class ModelsController(TabController):
         """Give a run another name."""
         if new and new != name:
             self._select = (new,)
+            self._tab.page.show_nothing()  # or it would be looked at under the old name
             job = self._start(partial(rename_run, self._workspace, name, new, held=self._held()))
-            job.ended.connect(lambda _: self.reported.emit(f"Renamed {name!r} to {new!r}."))
+            job.ended.connect(lambda _: self._tell_renamed(name, new))
+
+    def _tell_renamed(self, name: str, new: str) -> None:
+        self.context.ways.run_moved.emit(name, new)
+        self.reported.emit(f"Renamed {name!r} to {new!r}.")
 
     @Slot(list)
     def remove(self, names: list[str]) -> None:
@@ -195,6 +200,8 @@ class ModelsController(TabController):
     def _note_removed(self, removed: RunsRemoved | None) -> None:
         if removed is not None:
             self._undo_stack.push(_Removal(self, removed.names))
+            for name in removed.names:
+                self.context.ways.run_moved.emit(name, "")
             what = listed([repr(name) for name in removed.names])
             self.reported.emit(
                 native_keys(

@@ -114,7 +114,7 @@ class SamplingPanel(QWidget):
             self._seed_row(),
             column(stop.label, stop.row, spacing=TINY),
             column(bias.label, bias.row, bias.problem, spacing=TINY),
-            rows_of([self.fields.field(name) for name in ("weights", "adapter", "end_prompt")]),
+            rows_of([self.fields.field(name) for name in ("weights", "end_prompt")]),
             of=more,
             spacing=MEDIUM,
         )
@@ -126,7 +126,13 @@ class SamplingPanel(QWidget):
         )
         inside = QWidget()
         column(
-            self._slider_rows(FIRST), self.more, STRETCH, of=inside, margins=(0, 0, SMALL, 0), spacing=MEDIUM
+            self._slider_rows(FIRST),
+            rows_of([self.fields.field("adapter")]),
+            self.more,
+            STRETCH,
+            of=inside,
+            margins=(0, 0, SMALL, 0),
+            spacing=MEDIUM,
         )
         column((scrolled(inside), 1), of=self)
         inside.setAutoFillBackground(False)  # the scroll area set it; the card shows through

@@ -28,15 +28,17 @@ class ShownRun(QObject):
         self._tab, self._workspace = tab, context.workspace
         self.looks_elsewhere = False  # while a run trains, the curves are another one's
         self._training = ""  # the run that trains
+        self._shown = ""
         self._history: Job | None = None
         self._read: set[Event] | None = None  # of the run that trains, while its past is read again
         self._late: list[Event] = []  # what it told meanwhile
         tab.chooser.back_requested.connect(self._come_back)
+        context.ways.run_moved.connect(self._follow)
 
     def begin(self, name: str) -> None:
         """This run trains from now on, and is shown."""
         self.leave()
-        self._training, self.looks_elsewhere = name, False
+        self._training, self._shown, self.looks_elsewhere = name, name, False
         self._tab.show_started(name)
 
     def end(self) -> bool:
@@ -56,6 +58,7 @@ class ShownRun(QObject):
     def show(self, name: str) -> None:
         """Draw the curves that a run has so far: a long journal takes a while."""
         self.leave()
+        self._shown = name
         if name == self._training:
             self._read, self._late = set(), []
         self.looks_elsewhere = bool(self._training) and name != self._training
@@ -79,6 +82,18 @@ class ShownRun(QObject):
     def _come_back(self) -> None:
         if self.looks_elsewhere:
             self.show(self._training)
+
+    @Slot(str, str)
+    def _follow(self, before: str, now: str) -> None:
+        """The run that is shown has another name, or is gone. One that trains has neither."""
+        if before != self._shown:
+            return
+        if now:
+            self.show(now)
+        else:
+            self.leave()
+            self._shown = ""
+            self._tab.clear_run("")
 
     @Slot(list)
     def _show_past(self, events: Sequence[Event]) -> None:

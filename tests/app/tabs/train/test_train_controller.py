@@ -576,3 +576,20 @@ def test_a_run_that_ends_while_another_one_is_looked_at_leaves_that_in_front(
     assert tab.head.title.text() == "first"
     assert tab.chooser.box.currentText().startswith("first")
     assert not tab.chooser.back_button.isVisible()
+
+
+def test_a_shown_run_keeps_its_curves_under_its_new_name_and_leaves_with_its_removal(
+    tab, earlier_run, controller, queues, qtbot
+):
+    workspace, ways = controller.context.workspace, controller.context.ways
+    tab.chooser.chosen.emit("first")
+    qtbot.waitUntil(lambda: tab.head.title.text() == "first")
+    workspace.run("first").root.rename(workspace.run("second").root)
+    ways.run_moved.emit("first", "second")
+    qtbot.waitUntil(lambda: tab.head.title.text() == "second")
+    ways.run_moved.emit("other", "third")  # not the one that is shown
+    qtbot.waitUntil(queues.at_rest)
+    assert tab.head.title.text() == "second"
+    ways.run_moved.emit("second", "")
+    assert tab.head.title.text() == ""
+    assert not tab.banner.isVisible()
