@@ -237,6 +237,18 @@ def heads_beside(model: ModelConfig, d_model: int) -> int:
     return min(fitting, key=lambda heads: abs(heads - wish), default=model.n_heads)
 
 
+def projection_sizes(model: ModelConfig) -> dict[str, tuple[int, int]]:
+    """Outputs and inputs of each projection that a block has, by name."""
+    C, F, rows = model.d_model, model.d_ff, model.qkv_rows
+    sizes = {"qkv_proj": (sum(rows), C)}
+    if model.output_projection:
+        sizes["out_proj"] = (C, rows[0])
+    if model.feed_forward:
+        gates = ("gate_proj",) if model.activation == "swiglu" else ()
+        sizes |= dict.fromkeys((*gates, "up_proj"), (F, C)) | {"down_proj": (C, F)}
+    return sizes
+
+
 def count_parameters(model: ModelConfig, vocab_size: int) -> int:
     """The number of weights that training changes, tied ones counted once. Nothing is built."""
     C, F = model.d_model, model.d_ff

@@ -6,7 +6,7 @@ from pydantic import model_validator
 
 from core.config.corpus import CleaningConfig, CorpusConfig
 from core.config.doctor import DoctorConfig
-from core.config.model import ModelConfig
+from core.config.model import ModelConfig, projection_sizes
 from core.config.sampling import SamplingConfig
 from core.config.setting import Config, setting
 from core.config.tokenizer import TokenizerConfig
@@ -38,4 +38,20 @@ class RunConfig(Config):
                 f"training.window_overlap: {self.training.window_overlap} must be below "
                 f"model.context_length, {self.model.context_length}"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _adapter_fits(self) -> Self:
+        rank, sizes = self.training.lora_rank, projection_sizes(self.model)
+        if not rank:
+            return self
+        if not self.base_model:
+            raise ValueError("training.lora_rank: it is for a fine-tune; choose a base model, or 0")
+        for name in self.training.lora_targets or sizes:
+            if name not in sizes:
+                raise ValueError(f"training.lora_targets: this model has no {name}, but {', '.join(sizes)}")
+            if rank > min(sizes[name]):
+                raise ValueError(
+                    f"training.lora_rank: {rank} must not exceed {min(sizes[name])}, the width of {name}"
+                )
         return self

@@ -1,7 +1,7 @@
 """What a model of given settings needs: memory, disk and floating-point operations. Counted, not measured; without torch."""
 
-from core.config.model import ModelConfig, count_parameters
-from core.config.training import LORA_TARGETS, TrainingConfig
+from core.config.model import ModelConfig, count_parameters, projection_sizes
+from core.config.training import TrainingConfig
 
 FLOAT_BYTES = 4
 LOGITS_AT_ONCE = 1 << 25  # 128 MiB of float32: a larger batch's head and loss are computed chunk by chunk
@@ -12,18 +12,9 @@ def trained_parameters(config: ModelConfig, vocab_size: int, training: TrainingC
     """How many numbers a run changes: all weights, or those of its adapters."""
     if not training.lora_rank:
         return count_parameters(config, vocab_size)
-    C, F, heads = config.d_model, config.d_ff, config.qkv_rows
-    widths = {"qkv_proj": C + sum(heads), "out_proj": heads[0] + C}
-    if not config.output_projection:
-        del widths["out_proj"]
-    if config.feed_forward:
-        gates = ("gate_proj",) if config.activation == "swiglu" else ()
-        widths |= dict.fromkeys((*gates, "up_proj", "down_proj"), C + F)
-    return (
-        config.n_layers
-        * training.lora_rank
-        * sum(widths.get(name, 0) for name in training.lora_targets or LORA_TARGETS)
-    )
+    sizes = projection_sizes(config)
+    adapted = [sizes[name] for name in training.lora_targets or sizes]
+    return config.n_layers * training.lora_rank * sum(map(sum, adapted))
 
 
 def bytes_to_train(

@@ -6,7 +6,6 @@ torch is imported only when the stream is asked for its first event, so that a w
 from core.batches.dataset import Dataset
 from core.config.run import RunConfig
 from core.control import StopRequested, StopToken
-from core.errors.base import BadSettingError
 from core.errors.runs import RunExistsError
 from core.events.base import Notice, Task
 from core.events.runs import RunEnded
@@ -39,10 +38,6 @@ def train_model(workspace: Workspace, name: str, config: RunConfig, stop: StopTo
     yield from tidy_runs(workspace)
     if is_run(folder):
         raise RunExistsError(name)
-    if config.training.lora_rank and not config.base_model:
-        raise BadSettingError(
-            "training.lora_rank", "is for a fine-tune: choose a base model, with --from NAME, or 0"
-        )
     base = find_base(workspace, config.base_model) if config.base_model else None
     if base is not None:
         config = with_base(config, base)

@@ -102,10 +102,21 @@ def test_a_fine_tune_of_a_fine_tune_begins_as_that(trained):
     assert equal(parameters(load_model(trained.run("lora"), "best")), parameters(without))
 
 
-def test_without_a_base_there_is_nothing_to_adapt(trained, tiny):
+def test_without_a_base_there_is_nothing_to_adapt(tiny):
     with pytest.raises(BadSettingError, match="choose a base model"):
-        list(train_model(trained, "new", tiny({"training.lora_rank": 2}), StopToken()))
-    assert not trained.run("new").root.exists()
+        tiny({"training.lora_rank": 2})
+
+
+def test_a_rank_beyond_the_width_is_refused(trained):
+    width = fine_tune_config(trained, "first").model.d_model
+    settings(trained, **{"training.lora_rank": width})
+    with pytest.raises(BadSettingError, match=f"must not exceed {width}, the width of qkv_proj"):
+        settings(trained, **{"training.lora_rank": width + 1})
+
+
+def test_a_projection_that_the_model_lacks_is_refused_with_those_it_has(trained):
+    with pytest.raises(BadSettingError, match="has no gate_proj, but qkv_proj, out_proj"):
+        settings(trained, **{"training.lora_targets": ("down_proj", "gate_proj")})
 
 
 @pytest.mark.parametrize("name", ["lora_rank", "lora_alpha", "lora_targets"])

@@ -335,3 +335,10 @@ def test_four_rows_are_seen_at_first(qtbot):
         if label.isVisible() and label.buddy()
     ]
     assert seen == ["Documents", "Size", "Train for", "Name"]
+
+
+def test_lora_without_a_base_says_why_at_its_field(form):
+    editor(form, "training.lora_rank").show_value(8)
+    assert "choose a base model" in form.problem()
+    editor(form, "training.lora_rank").show_value(0)
+    assert form.problem() == ""
