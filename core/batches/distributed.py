@@ -1,7 +1,8 @@
 """Which of the processes that train one model together this is. One process alone is the default.
 
-A backend for several processes is a subclass of `ProcessGroup` with `all_reduce` and `should_stop` of its own. A run asks
-its group for the rest too: which rows of a batch are this process's, what seeds its dropout, whether it writes files.
+A backend for several processes is a subclass of `ProcessGroup` with `all_reduce`, `broadcast` and `should_stop` of its
+own, as `core/training/process_group.py` has it. A run asks its group for the rest too: which rows of a batch are this
+process's, what seeds its dropout, whether it writes files.
 """
 
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from typing import TypeVar
 from core.control import StopToken
 
 Summand = TypeVar("Summand")  # a number or a tensor
+Told = TypeVar("Told")
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +23,7 @@ class ProcessGroup:
 
     @property
     def is_main(self) -> bool:
-        """True for the one process that evaluates, saves checkpoints and writes the journal."""
+        """True for the one process that saves checkpoints, writes samples and keeps the journal."""
         return self.rank == 0
 
     def share_of(self, count: int) -> range:
@@ -32,6 +34,14 @@ class ProcessGroup:
     def all_reduce(self, value: Summand) -> Summand:
         """The sum of what all processes have there: a count, a loss or a gradient."""
         return value
+
+    def broadcast(self, value: Told) -> Told:
+        """What the main process has there, in every process."""
+        return value
+
+    def wait_for_all(self) -> None:
+        """Go on when all processes have come here."""
+        self.all_reduce(0)
 
     def should_stop(self, stop: StopToken) -> bool:
         """Whether all processes stop now: one that was asked to is enough, and every one gets the same answer."""

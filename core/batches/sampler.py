@@ -76,7 +76,11 @@ def windows_per_epoch(n_tokens: int, windows: Windows) -> int:
 
 
 def eval_batches(
-    tokens: Tokens, windows: Windows, limit: int, mask: LossMask | None = None
+    tokens: Tokens,
+    windows: Windows,
+    limit: int,
+    mask: LossMask | None = None,
+    group: ProcessGroup = ONE_PROCESS,
 ) -> Iterator[Batch]:
     """The text from start to end, always in the same batches, each target once whatever the overlap.
 
@@ -85,13 +89,14 @@ def eval_batches(
         windows: Its context length and batch size count; the last batch may be smaller.
         limit: The most batches; where there are more, so many are taken at even distances.
         mask: Which tokens count; windows in which none does are left out.
+        group: Which of how many processes asks; the batches are shared out over them.
     """
     spans = chunk(len(tokens) - 1, windows.context_length, windows.context_length)
     if mask is not None:
         spans = [(start, end) for start, end in spans if mask[start + 1 : end + 1].any()]
     batches = [spans[at : at + windows.batch_size] for at in range(0, len(spans), windows.batch_size)]
     taken = min(limit, len(batches))
-    for number in range(taken):
+    for number in range(taken)[group.rank :: group.world_size]:
         yield _gather(tokens, batches[number * len(batches) // taken], windows, mask)
 
 

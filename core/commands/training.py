@@ -1,6 +1,7 @@
 """The command that trains a model: new, from its last checkpoint, or as a fine-tune of another run's."""
 
-from typing import Annotated
+import os
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -18,7 +19,7 @@ from core.commands.queue import enqueue
 from core.config.run import RunConfig
 from core.config.toml import parse_assignments, with_settings
 from core.control import StopToken
-from core.errors.runs import QueuedAlreadyError, RunBusyError, RunExistsError
+from core.errors.runs import NotUnderTorchrunError, QueuedAlreadyError, RunBusyError, RunExistsError
 from core.events.base import Task
 from core.events.runs import RunEnded
 from core.runs.catalog import Catalog
@@ -26,6 +27,7 @@ from core.runs.folder import Workspace
 from core.runs.run_queue import RunQueue
 from core.tasks.training.resume_run import resume_run
 from core.tasks.training.train_model import train_model
+from core.tasks.training.train_together import train_together
 
 app = typer.Typer()
 
@@ -55,6 +57,13 @@ def train(
         bool,
         typer.Option("--queue", help="Add the run to the queue instead; `queue --run` trains it."),
     ] = False,
+    parallel: Annotated[
+        Literal["ddp"] | None,
+        typer.Option(
+            help="Under torchrun: train in all its processes, each with the whole model and its rows of every batch. "
+            "Needs --name; a run of that name is resumed."
+        ),
+    ] = None,
 ) -> int:
     """Train a model on the library's documents."""
     workspace: Workspace = context.obj.workspace
@@ -67,11 +76,17 @@ def train(
         if queue:
             raise typer.BadParameter("only new runs can be queued; leave out --queue or --resume")
         resumed = name or _last_run(workspace)
+        if parallel:
+            return _train_together(context, name, None, changes, at)
         return perform(context, lambda stop: resume_run(workspace, resumed, changes, stop, at))[1]
     if at:
         raise typer.BadParameter("only a resumed run can continue from a checkpoint; add --resume")
     start = first_settings(workspace, run_file, preset, base)
     config = with_absolute_folder(with_settings(start, changes))
+    if parallel:
+        if queue:
+            raise typer.BadParameter("leave out --queue or --parallel")
+        return _train_together(context, name, config, {})
     if queue:  # the best checkpoint of its base may be another one when its turn comes
         config = config.model_copy(update={"base_model": base or ""})
         return enqueue(context, name or _unused_name(workspace), config)
@@ -83,6 +98,19 @@ def train(
             train_model(workspace, name, config, stop) if name else _train_unnamed(workspace, config, stop)
         ),
     )[1]
+
+
+def _train_together(
+    context: typer.Context, name: str | None, config: RunConfig | None, changes: dict[str, Any], at: str = ""
+) -> int:
+    """The exit code is 0 where the run was stopped, or torchrun would begin it again."""
+    if "TORCHELASTIC_RUN_ID" not in os.environ:
+        raise NotUnderTorchrunError
+    if name is None:  # each process would choose one, and a start after a failure another
+        raise typer.BadParameter("several processes need to know the run: add --name")
+    workspace: Workspace = context.obj.workspace
+    told, _ = perform(context, lambda stop: train_together(workspace, name, config, changes, stop, at))
+    return 0 if told else 1
 
 
 def _train_unnamed(workspace: Workspace, config: RunConfig, stop: StopToken) -> Task[RunEnded]:

@@ -294,6 +294,20 @@ def raising_memory_errors() -> Iterator[None]:
         raise
 
 
+class ProcessLostError(UserFacingError):
+    """Of several processes that train a run together, another one has ended, or cannot be reached."""
+
+    message = "Another process that trains this run has ended or cannot be reached."
+    remedy = "Start the same command again: the run resumes from its last checkpoint."
+
+
+class NotUnderTorchrunError(UsageError):
+    """A run that several processes are to train, and torchrun has started none."""
+
+    message = "--parallel works only under torchrun, which starts the processes."
+    remedy = "Start it as in `torchrun --nproc-per-node 2 main.py train --name NAME --parallel ddp`."
+
+
 class CompileFailedError(UserFacingError):
     """A model that torch.compile could not compile. `reason` is what it said."""
 

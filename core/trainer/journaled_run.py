@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import dataclass
 
 from core.batches.dataset import Dataset
 from core.batches.distributed import ONE_PROCESS, ProcessGroup
@@ -28,6 +29,15 @@ from core.trainer.keep_awake import kept_awake
 from core.trainer.tensorboard_files import with_tensorboard
 
 
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """What the main process tells the others of the run that they train together."""
+
+    config: RunConfig
+    dataset: str  # its folder's name
+    back_to: int | None
+
+
 def train_run(
     workspace: Workspace,
     folder: RunFolder,
@@ -45,6 +55,7 @@ def train_run(
         group: This process among those that train the run; the main one alone writes its settings and its journal.
         back_to: The step of an earlier checkpoint to continue from. Nothing is set aside before it is loaded.
     """
+    _announce(group, config, dataset, back_to)
     if dataset is None:
         return (yield from _stopped(folder))
     from core.trainer.preparation import open_session
@@ -86,6 +97,12 @@ def train_run(
                 yield event
     assert isinstance(event, RunEnded)
     return event
+
+
+def _announce(group: ProcessGroup, config: RunConfig, dataset: Dataset | None, back_to: int | None) -> None:
+    """Tell the other processes what begins; None where nothing does, for it was stopped."""
+    if group.is_main:
+        group.broadcast(None if dataset is None else Beginning(config, dataset.folder.name, back_to))
 
 
 def _watched(events: Task[None], folder: RunFolder, config: DoctorConfig, step: int) -> Task[None]:

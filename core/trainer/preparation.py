@@ -35,7 +35,7 @@ from core.runs.loading import load_base_weights, load_model, read_optimizer
 from core.runs.pointers import best_step_of, checkpoint_steps, pointed_step, state_or_none
 from core.runs.state import CheckpointState
 from core.tokenizers.files import load_tokenizer
-from core.trainer.choose_compute import choose_compute
+from core.trainer.choose_compute import choose_compute, remembered_plan
 from core.trainer.micro_batches import rows_that_fit, rows_to_begin_with
 from core.trainer.run_schedule import UNPLANNED, higher_limits, limiting_setting, new_plan, plan_on
 from core.trainer.session import RunPlace, Session
@@ -75,9 +75,7 @@ def open_session(
         StopRequested: `stop` was set while files were compared, or a mask of the loss was made.
         ModelTooLargeError, CompileFailedError: As their names say; nothing was allocated, or nothing is kept.
     """
-    device = choose_device(config.training.device)
-    if device is None:
-        raise DeviceMissingError(config.training.device)
+    device = _device_of(config.training, group)
     training = config.training
     if training.batch_size < group.world_size:
         raise BadSettingError(
@@ -94,7 +92,7 @@ def open_session(
             "There is too little text for a validation split: the run is evaluated on its training text."
         )
     if training.assistant_only_loss:
-        make_loss_masks(dataset, stop)
+        _make_loss_masks(dataset, stop, group)
     restored = partial(_restored, resume_at=resume_at)
     put_together = _begun if pointed_step(folder, "last") is None else restored
     session = yield from put_together(RunPlace(workspace, folder, config, dataset, device, group), stop)
@@ -116,7 +114,26 @@ def open_session(
         yield Notice(warmup_warning(warmup, session.plan.steps))
     if notice := _snapshot_notice(session):
         yield notice
+    group.wait_for_all()  # nothing of the run's folder changes before all have read it
     return session
+
+
+def _device_of(training: TrainingConfig, group: ProcessGroup) -> torch.device:
+    device = choose_device(training.device)
+    if device is None:
+        raise DeviceMissingError(training.device)
+    if device.type == "mps" and group.world_size > 1:
+        raise BadSettingError(
+            "training.device", "must be cpu where several processes train on such a machine"
+        )
+    return device
+
+
+def _make_loss_masks(dataset: Dataset, stop: StopToken, group: ProcessGroup) -> None:
+    """By the main process; the others read them."""
+    if group.is_main:
+        make_loss_masks(dataset, stop)
+    group.wait_for_all()
 
 
 def _snapshot_notice(session: Session) -> Notice | None:
@@ -143,7 +160,7 @@ def _begun(place: RunPlace, stop: StopToken) -> Task[Session | None]:
         base = find_base(place.workspace, config.base_model)
         load_base_weights(model, base.run, base.which, stop)
         add_adapters(model, config.training)
-    compute = yield from choose_compute(model, config, dataset, place.workspace, stop)
+    compute = yield from _compute_of_all(place, model, stop)
     if compute is None:
         return None
     train_state = make_train_state(model, config.training, compute)
@@ -160,6 +177,17 @@ def _begun(place: RunPlace, stop: StopToken) -> Task[Session | None]:
         group=place.group,
         early_stopping=EarlyStopping.begun(config.training),
     )
+
+
+def _compute_of_all(
+    place: RunPlace, model: Transformer, stop: StopToken, before: ComputePlan | None = None
+) -> Task[ComputePlan | None]:
+    """How every process computes: as the main one chooses. Returns and arguments as for `choose_compute`."""
+    config, workspace = place.config, place.workspace
+    if not place.group.is_main:
+        return place.group.broadcast(remembered_plan(workspace, config, model.device, model.vocab_size))
+    chosen = yield from choose_compute(model, config, place.dataset, workspace, stop, before)
+    return place.group.broadcast(chosen)
 
 
 def _computes_as_before(
@@ -258,7 +286,7 @@ def _restored(place: RunPlace, stop: StopToken, resume_at: int | None) -> Task[S
         raise RunFinishedError(folder.name, state.step, higher_limits(config.training, plan, progress))
     model = loaded.model.to(place.device)
     computed = ComputePlan(state.precision, state.attention, state.threads)  # type: ignore[arg-type]  # compared with names
-    compute = yield from choose_compute(model, config, dataset, place.workspace, stop, computed)
+    compute = yield from _compute_of_all(place, model, stop, computed)
     if compute is None:
         return None
     train_state = make_train_state(model, config.training, compute)

@@ -10,7 +10,7 @@ from contextlib import closing
 from core.control import StopToken
 from core.errors.runs import OutOfMemoryError, TrainingDivergedError
 from core.events.base import Notice, Task
-from core.events.runs import Evaluated, RunEnded, RunPrepared, StepDone
+from core.events.runs import Evaluated, RunEnded, RunPrepared, SampleWritten, StepDone
 from core.planning.horizon import windows_per_step
 from core.runs.checkpoint import drop_snapshots_after
 from core.runs.pointers import snapshot_steps
@@ -27,7 +27,7 @@ def run_session(session: Session, stop: StopToken) -> Task[None]:
     """Train to the plan's end, until early stopping ends the run, or until `stop` is set; `RunEnded` comes last.
 
     A checkpoint follows every evaluation, and the step at which a run is stopped; a snapshot comes before both, where one
-    is due. A large checkpoint is written while the next steps are taken, and reported when it is whole. Of several processes, the main one alone evaluates and saves. An evaluation or sample that a stop cuts off
+    is due. A large checkpoint is written while the next steps are taken, and reported when it is whole. Several processes evaluate together, and the main one alone writes samples and saves. An evaluation or sample that a stop cuts off
     yields no event; a run that is resumed makes up for it before it takes the next step.
     """
     threads = session.compute.threads
@@ -126,19 +126,23 @@ def _look_and_save(session: Session, stop: StopToken) -> Task[bool]:
     Returns:
         False where it was cut off.
     """
-    if not session.group.is_main:
-        return True
     evaluated = yield from _evaluated(session, stop)
-    samples = write_samples(session, stop) if evaluated else None
-    if evaluated is None or samples is None:
-        yield from _save_unevaluated(session)
+    samples: list[SampleWritten] | None = []
+    if evaluated is None or session.group.is_main:
+        samples = write_samples(session, stop) if evaluated else None
+    if session.group.broadcast(evaluated is None or samples is None):
+        if session.group.is_main:
+            yield from _save_unevaluated(session)
         return False
+    assert evaluated is not None
+    assert samples is not None
     if session.best_val_loss is None or session.best_step == 0 or evaluated.loss < session.best_val_loss:
         session.best_val_loss, session.best_step = evaluated.loss, evaluated.step
     session.early_stopping.add(evaluated.loss)
-    yield evaluated
-    yield from samples
-    yield from save(session, evaluated.loss)
+    if session.group.is_main:
+        yield evaluated
+        yield from samples
+        yield from save(session, evaluated.loss)
     return True
 
 
@@ -156,7 +160,9 @@ def _evaluated(session: Session, stop: StopToken) -> Generator[Notice, None, Eva
         TrainingDivergedError: The loss is not finite.
         OutOfMemoryError: Not even one row of a batch fits into the memory.
     """
-    evaluated = yield from session.in_memory(lambda: session.evaluate(session.val_batches, stop))
+    evaluated = yield from session.in_memory(
+        lambda: session.evaluate(session.val_batches, stop, session.group)
+    )
     # the last step spoiled the weights: keep the checkpoint before
     if evaluated is not None and not math.isfinite(evaluated.loss):
         raise TrainingDivergedError(session.progress.step)

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from core.batches.dataset import Dataset
-from core.batches.distributed import ProcessGroup
+from core.batches.distributed import ONE_PROCESS, ProcessGroup
 from core.batches.loss_mask import LossMask, mask_path
 from core.batches.sampler import Batch, Windows, batch_at
 from core.batches.token_file import TokenFile
@@ -195,10 +195,14 @@ class Session:
             self.micro_batch_size,
         )
 
-    def evaluate(self, batches: Iterable[EvalBatch], stop: StopToken) -> Evaluated | None:
-        """How good the model is now on these batches; None where `stop` was set meanwhile."""
+    def evaluate(
+        self, batches: Iterable[EvalBatch], stop: StopToken, group: ProcessGroup = ONE_PROCESS
+    ) -> Evaluated | None:
+        """How good the model is now on these batches, and on those of the group; None where `stop` was set meanwhile."""
         state, step = self.train_state, self.progress.step
-        return evaluate(state.compute_model, batches, state.precision, step, stop, self.micro_batch_size)
+        return evaluate(
+            state.compute_model, batches, state.precision, step, stop, self.micro_batch_size, group
+        )
 
     def averaged_weights(self) -> AbstractContextManager[None]:
         """Inside, the model has the average of its weights, where the run keeps one."""
@@ -206,11 +210,12 @@ class Session:
 
     @cached_property
     def val_batches(self) -> ValidationBatches:
-        """The batches that every evaluation of this run reads."""
+        """This process's part of the batches that every evaluation of this run reads."""
         return ValidationBatches(
             self.val_tokens,
             self.windows,
             self.training.eval_batches,
             self.byte_lengths,
             self._mask(self.dataset.eval_split),
+            self.group,
         )

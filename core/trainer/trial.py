@@ -157,7 +157,7 @@ def _evaluation_seconds(session: "Session", stop: StopToken) -> float:
         stop.raise_if_asked()
         if stop.clock() - started > EVALUATION_SECONDS:
             break
-    seconds = (stop.clock() - started) * batches / len(part)
+    seconds = (stop.clock() - started) * batches / session.group.world_size / len(part)
     return seconds + (_sample_seconds(session, stop) if session.training.sample_tokens else 0.0)
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
+from core.batches.distributed import ONE_PROCESS, ProcessGroup
 from core.batches.loss_mask import LossMask
 from core.batches.sampler import Windows, eval_batches
 from core.batches.token_file import TokenFile
@@ -21,6 +22,7 @@ class ValidationBatches:
         limit: The most batches.
         byte_lengths: The UTF-8 bytes that each token stands for, (V,), on the device.
         mask: Which tokens count; without it, all.
+        group: Which of how many processes reads; together they read all batches.
     """
 
     def __init__(
@@ -30,9 +32,10 @@ class ValidationBatches:
         limit: int,
         byte_lengths: Tensor,
         mask: LossMask | None = None,
+        group: ProcessGroup = ONE_PROCESS,
     ) -> None:
         self._tokens, self._windows, self._limit, self._mask = tokens, windows, limit, mask
-        self._byte_lengths = byte_lengths
+        self._byte_lengths, self._group = byte_lengths, group
         most_tokens = min(
             limit * windows.batch_size * windows.context_length, len(tokens) + windows.context_length
         )
@@ -53,5 +56,5 @@ class ValidationBatches:
 
     def _make(self) -> Iterator[EvalBatch]:
         device: torch.device = self._byte_lengths.device
-        batches = eval_batches(self._tokens, self._windows, self._limit, self._mask)
+        batches = eval_batches(self._tokens, self._windows, self._limit, self._mask, self._group)
         return count_targets(((x.to(device), y.to(device)) for x, y in batches), self._byte_lengths)

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
+from core.batches.distributed import ONE_PROCESS, ProcessGroup
 from core.batches.sampler import Batch
 from core.control import StopRequested, StopToken
 from core.events.runs import Evaluated
@@ -56,11 +57,13 @@ def evaluate(
     step: int,
     stop: StopToken,
     micro_batch_size: int = 0,
+    group: ProcessGroup = ONE_PROCESS,
 ) -> Evaluated | None:
     """Measure the model, in evaluation mode, over batches. What it computes is read from the device once.
 
     Args:
         micro_batch_size: The most rows of a batch that are computed at once; 0: all.
+        group: Those that measure together, each over batches of its own; all get the same answer.
 
     Returns:
         Loss in nats per token over all that count; bits per byte over those that stand for text.
@@ -69,6 +72,7 @@ def evaluate(
     started = stop.clock()
     model.eval()
     tokens, text_bytes = 0, 0
+    cut_off = False
     sums: list[Tensor] = []  # of each batch, (2,): the nats of all targets, and of those that stand for text
     try:
         with interruptible(model, stop):
@@ -81,12 +85,16 @@ def evaluate(
                 tokens += batch.tokens
                 text_bytes += batch.text_bytes
     except StopRequested:
+        cut_off = True
+    if group.all_reduce(int(cut_off)):
         return None
     nats, text_nats = 0.0, 0.0
     for batch_nats, batch_text_nats in torch.stack(sums).tolist() if sums else ():
         nats += batch_nats  # not by `sum`, which rounds otherwise from Python 3.12 on
         text_nats += batch_text_nats
-    loss = nats / max(1, tokens)
+    nats, text_nats = group.all_reduce(nats), group.all_reduce(text_nats)
+    text_bytes = group.all_reduce(text_bytes)
+    loss = nats / max(1, group.all_reduce(tokens))
     return Evaluated(
         step=step,
         loss=loss,

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from core.batches.dataset import TOKENIZER_FILE, Dataset, read_dataset
+from core.batches.distributed import ONE_PROCESS, ProcessGroup
 from core.config.resuming import explain_changes
 from core.config.run import RunConfig
 from core.config.toml import checked, with_settings
@@ -41,13 +42,19 @@ CHANGEABLE = (
 
 
 def resume_run(
-    workspace: Workspace, name: str, changes: dict[str, Any], stop: StopToken, at: str = ""
+    workspace: Workspace,
+    name: str,
+    changes: dict[str, Any],
+    stop: StopToken,
+    at: str = "",
+    group: ProcessGroup = ONE_PROCESS,
 ) -> Task[RunEnded]:
     """Go on with a run from its last checkpoint that is whole, as if it had never stopped.
 
     Args:
         changes: Settings of `training`, `sampling` and `doctor` to change from here on, by dotted name.
         at: An earlier checkpoint to continue from, "best" or a step; what was saved later is set aside.
+        group: The processes that train the run together, of which this is the main one.
 
     Raises:
         NoCheckpointError: There is no checkpoint of that name.
@@ -76,7 +83,7 @@ def resume_run(
             dataset = yield from _dataset_of(workspace, folder, config, stop)
         except StopRequested:
             dataset = None
-        return (yield from train_run(workspace, folder, config, dataset, stop, changed, back_to=back_to))
+        return (yield from train_run(workspace, folder, config, dataset, stop, changed, group, back_to))
 
 
 def _explained_changes(

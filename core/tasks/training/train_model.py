@@ -4,6 +4,7 @@ torch is imported only when the stream is asked for its first event, so that a w
 """
 
 from core.batches.dataset import Dataset
+from core.batches.distributed import ONE_PROCESS, ProcessGroup
 from core.config.run import RunConfig
 from core.control import StopRequested, StopToken
 from core.errors.runs import RunExistsError
@@ -19,10 +20,16 @@ from core.trainer.setup import build_run_dataset, hold_run, lay_out_run
 from core.trainer.tensorboard_files import check_tensorboard
 
 
-def train_model(workspace: Workspace, name: str, config: RunConfig, stop: StopToken) -> Task[RunEnded]:
+def train_model(
+    workspace: Workspace,
+    name: str,
+    config: RunConfig,
+    stop: StopToken,
+    group: ProcessGroup = ONE_PROCESS,
+) -> Task[RunEnded]:
     """Train a new run to its last step, or until `stop` is set; then it can be resumed.
 
-    Where the settings name a base model, its weights begin as that checkpoint: a fine-tune.
+    Of several processes in a `group`, this is the main one. Where the settings name a base model, its weights begin as that checkpoint: a fine-tune.
     Stopped before its first checkpoint, it leaves no run, and its name is free.
 
     Raises:
@@ -44,12 +51,12 @@ def train_model(workspace: Workspace, name: str, config: RunConfig, stop: StopTo
         yield Notice(describe_base(base, config), is_detail=True)
     dataset = yield from _dataset_of(workspace, config, base, stop)
     if dataset is None:
-        return (yield from train_run(workspace, folder, config, None, stop))
+        return (yield from train_run(workspace, folder, config, None, stop, group=group))
     with hold_run(folder):
         if is_run(folder):  # another process was faster
             raise RunExistsError(name)
         lay_out_run(folder, dataset)
-        return (yield from train_run(workspace, folder, config, dataset, stop))
+        return (yield from train_run(workspace, folder, config, dataset, stop, group=group))
 
 
 def _dataset_of(

@@ -341,7 +341,7 @@ def test_attention_is_chosen_for_the_rows_that_are_computed_at_once(tiny):
 def test_the_time_of_an_evaluation_is_that_of_its_parts(filled, tiny, monkeypatch):
     rows = []
 
-    def recording(model, batches, precision, step, stop, micro_batch_size=0):
+    def recording(model, batches, precision, step, stop, micro_batch_size=0, *group):
         rows.append(micro_batch_size)
         return evaluate(model, batches, precision, step, stop, micro_batch_size)
 
