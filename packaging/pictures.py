@@ -55,6 +55,7 @@ def main() -> None:
     window = MainWindow(workspace)
     window.resize(SIZE)
     window.statusBar().hide()  # it shows where the workspace lies, which is nobody's business
+    window.tabs.widget(MODELS).page.settings_label.hide()  # the same
     window.show()
     take_the_tour(window, workspace)
     choose_a_document(window)

@@ -19,13 +19,13 @@ from core.wording import file_size, natural_key, number, printable
 NAME = 0
 HIDDEN_AT_FIRST = ("Tokens", "Data set", "Steps", "Preset")
 WIDTHS_PX = {
-    "Name": 130,
-    "State": 90,
+    "Name": 110,
+    "State": 84,
     "Parameters": 94,
-    "Loss": 70,
-    "Bits/byte": 78,
-    "Changed": 126,
-    "Size": 74,
+    "Loss": 66,
+    "Bits/byte": 76,
+    "Changed": 142,
+    "Size": 84,
     "Tags": 60,
 }
 WIDTH_PX = 110

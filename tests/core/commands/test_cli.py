@@ -124,6 +124,7 @@ def test_two_unnamed_trainings_at_once_both_train(filled, run_file):
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(400)  # the compiler takes a minute by itself, and more beside other programs
 @pytest.mark.skipif(shutil.which("g++") is None, reason="needs a compiler")
 def test_what_is_compiled_learns_the_same(filled, run_file, records, tmp_path):
     few = ["training.max_steps=3", "training.eval_interval=3", "training.sample_tokens=0"]
