@@ -3,23 +3,28 @@
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QFrame, QLineEdit, QPlainTextEdit, QStackedWidget, QWidget
 
+from app.widgets.controls.section import Section
 from app.widgets.controls.small import named_button, scrolled
 from app.widgets.fact import Fact
 from app.widgets.flow_layout import FlowLayout
 from app.widgets.label import Label
 from app.widgets.layout import STRETCH, boxed, column, row
+from app.widgets.plots.curve import CurveLook
+from app.widgets.plots.plot import CurvePlot
 from app.widgets.rows import ROW_ROLE, Column, Rows, RowsView
 from app.widgets.theme import LARGE, MEDIUM, SMALL, set_role
 from core.config.tag import SEPARATOR
 from core.runs.catalog import RunSummary
+from core.runs.history import RunHistory
 from core.runs.notes import RunNotes
+from core.runs.quantities import LOSS, best_point, training_points, validation_points
 from core.runs.saved import SavedWeights
 from core.runs.standing import STATE_TITLES
 from core.tasks.models.look_at_run import RunPage
 from core.wording import counted, file_size, number, printable
 
 NOTHING = "Select a run to see its settings, its checkpoints and your notes."
-NOTE_LINES_PX = 62
+NOTE_LINES_PX, CHART_PX = 62, 170
 
 
 class SavedTable(Rows[SavedWeights]):
@@ -65,6 +70,7 @@ class RunPageView(QFrame):
         self._name = ""
         self._make_actions()
         self._make_facts()
+        self._make_history()
         self._make_notes()
         self._make_checkpoints()
         self._lay_out()
@@ -87,6 +93,8 @@ class RunPageView(QFrame):
             self._name = run.name
             self.saved.reset(())
             self.settings_label.setText("")
+            self._show_history(RunHistory())
+            self.all_label.setText("")
             self._show_notes(RunNotes(run.tags, run.note))
         self.title.setText(printable(run.name))
         can_open = not run.problem and run.last_step is not None
@@ -120,10 +128,29 @@ class RunPageView(QFrame):
         rows = [row for rows in page.settings.values() for row in rows if row.preset_value]
         lines = [f"{row.title}: {row.value} (preset: {row.preset_value})" for row in rows]
         self.settings_label.setText("\n".join(lines) or "All as in its preset.")
+        self.all_label.setText(
+            "\n".join(f"{row.title}: {row.value}" for rows in page.settings.values() for row in rows)
+        )
+        self._show_history(page.record.history)
         if self._written() == self._notes:  # else the user is writing
             self._show_notes(page.notes)
         self.saved.reset(page.saved)
         self._show_removable()
+
+    def _show_history(self, history: RunHistory) -> None:
+        """Its curves, and what it wrote at its last evaluation."""
+        self.plot.show_points("training", *training_points(history, LOSS))
+        self.plot.show_points("validation", *validation_points(history, LOSS))
+        self.plot.mark_best(best_point(history, LOSS))
+        self.plot.setVisible(bool(len(history.steps)))
+        last = history.samples[-1].step if history.samples else None
+        samples = [sample for sample in history.samples if sample.step == last]
+        self.samples_label.setText(
+            "\n".join(f"{printable(sample.prompt)} → {printable(sample.text.strip())}" for sample in samples)
+        )
+        self.samples_title.setText(f"Samples of step {number(last)}" if last is not None else "")
+        for part in (self.samples_title, self.samples_label):
+            part.setVisible(bool(samples))
 
     def _show_notes(self, notes: RunNotes) -> None:
         self._notes = notes
@@ -170,6 +197,17 @@ class RunPageView(QFrame):
             "On the disk",
         )
         self.facts = {name: Fact(name, f"fact{name.title().replace(' ', '')}") for name in names}
+
+    def _make_history(self) -> None:
+        self.plot = CurvePlot(LOSS.title, LOSS.unit, "step")
+        self.plot.setFixedHeight(CHART_PX)
+        self.plot.add_look("training", CurveLook("plot_training", smoothed=True), in_legend=True)
+        self.plot.add_look("validation", CurveLook("plot_validation"), in_legend=True)
+        self.samples_title = Label(role="subtitle")
+        self.samples_label = Label(objectName="runSamples", wordWrap=True, accessibleName="Samples")
+        self.all_label = Label(objectName="allSettings", wordWrap=True, accessibleName="All settings")
+        for label in (self.samples_label, self.all_label):
+            label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
 
     def _make_notes(self) -> None:
         self.tags_edit = QLineEdit(objectName="runTagsEdit", accessibleName="Tags")
@@ -232,11 +270,17 @@ class RunPageView(QFrame):
                 boxed(actions),
                 self.problem,
                 boxed(facts),
+                self.plot,
+                self.samples_title,
+                self.samples_label,
                 Label("Checkpoints", role="subtitle"),
                 self.saved_view,
                 row(STRETCH, self.delete_button),
                 Label("Settings that differ from the preset", role="subtitle"),
                 self.settings_label,
+                Section(
+                    "allRunSettings", "All settings", self.all_label, "Show or hide every setting of this run"
+                ),
                 Label("Notes", role="subtitle"),
                 notes,
                 STRETCH,

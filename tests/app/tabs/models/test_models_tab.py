@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QInputDialog, QLabel, QPushButton
 
 from app.tabs.models.controller import ModelsController
 from app.tabs.models.tab import ModelsTab
+from app.widgets.controls.section import Section
 from core.config.toml import with_settings
 from core.control import StopToken
 from core.runs.catalog import Catalog
@@ -328,3 +329,16 @@ def test_data_sets_that_no_run_needs_are_shown_first_and_removed(qtbot, studio):
     dialog.removal_requested.emit([used])
     qtbot.waitUntil(lambda: "first" in dialog.said.text())
     qtbot.keyClick(dialog, Qt.Key.Key_Escape)
+
+
+def test_a_page_has_curves_samples_and_all_settings(qtbot, studio):
+    page = studio._tab.page
+    qtbot.waitUntil(lambda: len(page.plot.points("training")[0]) == TINY.training.max_steps)
+    assert len(page.plot.points("validation")[0]) > 1
+    assert page.samples_title.text() == f"Samples of step {TINY.training.max_steps}"
+    assert page.samples_label.text().startswith("the  → ")
+    section = page.findChild(Section, "allRunSettings")
+    assert not page.all_label.isVisible()
+    qtbot.mouseClick(section.button, Qt.MouseButton.LeftButton)
+    assert page.all_label.isVisible()
+    assert f"Width: {TINY.model.d_model}" in page.all_label.text()
