@@ -25,6 +25,7 @@ from core.tasks.models.change_runs import (
     restore_run,
     tag_runs,
 )
+from core.tasks.models.follow_run import follow_run
 from core.tasks.models.look_at_run import RunPage, look_at_run
 from core.terminal.output import print_text
 from core.terminal.screen import print_record
@@ -153,6 +154,20 @@ def describe(
     _, code = perform(context, partial(describe_run, workspace, name, notes))
     print_sentence(context, f"{listed([field.capitalize() for field in changes])} of {name!r} written.")
     return code
+
+
+@app.command()
+def follow(
+    context: typer.Context,
+    place: Annotated[
+        str,
+        typer.Argument(
+            metavar="FOLDER", help="The run's folder, or HOST:FOLDER, which ssh reads.", callback=named
+        ),
+    ],
+) -> int:
+    """Follow a run that trains elsewhere, from its folder on a shared disk or over ssh, until it has ended."""
+    return perform(context, lambda stop: follow_run(place, stop), writes=False)[1]
 
 
 @app.command(name="drop")

@@ -1,6 +1,7 @@
 """The command that trains a model: new, from its last checkpoint, or as a fine-tune of another run's."""
 
 import os
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
@@ -12,6 +13,7 @@ from core.commands.arguments import (
     RunFile,
     first_settings,
     named,
+    named_path,
     with_absolute_folder,
 )
 from core.commands.place import perform
@@ -20,11 +22,13 @@ from core.config.run import RunConfig
 from core.config.toml import parse_assignments, with_settings
 from core.control import StopToken
 from core.errors.runs import NotUnderTorchrunError, QueuedAlreadyError, RunBusyError, RunExistsError
+from core.errors.system import absolute_path
 from core.events.base import Task
 from core.events.runs import RunEnded
 from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
 from core.runs.run_queue import RunQueue
+from core.tasks.training.pack_run import pack_run
 from core.tasks.training.resume_run import resume_run
 from core.tasks.training.train_model import train_model
 from core.tasks.training.train_together import train_together
@@ -133,3 +137,28 @@ def _last_run(workspace: Workspace) -> str:
     if not runs:
         raise typer.BadParameter("there is no run to resume yet; train one first", param_hint="--resume")
     return runs[0].name
+
+
+@app.command(name="pack-run")
+def pack_run_command(
+    context: typer.Context,
+    run_file: RunFile = None,
+    name: Annotated[str, typer.Option(help="The run's name.", callback=named)] = "run",
+    preset: PresetName = None,
+    set_: Assignments = None,
+    base: BaseCheckpoint = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="The folder to write; by default NAME-packed in the current folder.",
+            parser=named_path,
+            metavar="DIR",
+        ),
+    ] = None,
+) -> int:
+    """Pack a run with its tokens and scripts for torchrun, Slurm, Kubernetes and SkyPilot, to train it elsewhere."""
+    workspace: Workspace = context.obj.workspace
+    start = first_settings(workspace, run_file, preset, base)
+    config = with_absolute_folder(with_settings(start, parse_assignments(set_ or [])))
+    path = absolute_path(out or Path(f"{name}-packed"))
+    return perform(context, lambda stop: pack_run(workspace, name, config, path, stop))[1]

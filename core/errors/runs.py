@@ -176,6 +176,15 @@ class CheckpointGoneError(UserFacingError):
     remedy = "Open another checkpoint of the model, or set the weights back to {used}."
 
 
+class UnreachableRunError(UserFacingError):
+    """A run on another machine that cannot be followed."""
+
+    host: str
+    reason: str
+    message = "The run on {host} cannot be followed: {reason}."
+    remedy = "See whether `ssh {host}` works in a terminal without asking for a password."
+
+
 class LostBaseError(UserFacingError):
     """A fine-tuned run without a checkpoint of its own, whose base model is gone."""
 

@@ -18,6 +18,15 @@ class ExportProgress(WorkProgress):
 
 
 @dataclass(frozen=True, slots=True)
+class RunPacked(Event):
+    """A run stands in a folder of its own, `bytes` large, to be trained elsewhere."""
+
+    name: str
+    path: str
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
 class ModelTaken(Event):
     """A model of another workspace is a run of this one."""
 

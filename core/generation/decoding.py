@@ -5,6 +5,7 @@ Shapes
 """
 
 from collections.abc import Generator, Sequence
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
@@ -13,7 +14,6 @@ from core.config.sampling import SamplingConfig
 from core.control import StopToken
 from core.events.replies import ContextMoved
 from core.generation.context import ContextPolicy
-from core.generation.json_form import JsonForm
 from core.generation.packed import scales_by_call
 from core.generation.prefix import PrefixCache, common_prefix
 from core.generation.row import PLAIN_TEXT, Decoded, Row
@@ -21,6 +21,9 @@ from core.generation.step import DecodingStep
 from core.model.kv_cache import KVCache
 from core.model.transformer import Transformer
 from core.tokenizers.tokenizer import PAD
+
+if TYPE_CHECKING:
+    from core.generation.json_form import JsonForm
 
 Decoding = Decoded | ContextMoved
 
@@ -37,7 +40,7 @@ def decode(
     policy: ContextPolicy = PLAIN_TEXT,
     prefix: PrefixCache | None = None,
     written: Sequence[int] = (),
-    form: JsonForm | None = None,
+    form: "JsonForm | None" = None,
 ) -> Generator[Decoding, None, None]:
     """Continue a prompt, up to `config.max_new_tokens` tokens; the caller ends it earlier by not asking on.
 

@@ -6,6 +6,7 @@ Shapes
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
@@ -13,7 +14,6 @@ from torch import Tensor
 from core.config.sampling import SamplingConfig
 from core.events.replies import ContextMoved
 from core.generation.context import ContextPolicy, PlainText
-from core.generation.json_form import JsonForm
 from core.generation.sampling import (
     add_biases,
     count_tokens,
@@ -23,6 +23,9 @@ from core.generation.sampling import (
     seen_tokens,
     skip_draws,
 )
+
+if TYPE_CHECKING:
+    from core.generation.json_form import JsonForm
 
 PLAIN_TEXT = PlainText()
 
@@ -44,7 +47,7 @@ class Row:
         prompt: Sequence[int],
         config: SamplingConfig,
         policy: ContextPolicy = PLAIN_TEXT,
-        form: JsonForm | None = None,
+        form: "JsonForm | None" = None,
     ) -> None:
         """Begin with a prompt of at least one token.
 

@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
+from typing import TYPE_CHECKING
 
 from core.config.sampling import SamplingConfig
 from core.control import StopToken
@@ -14,12 +15,14 @@ from core.events.replies import Alternative, ContextMoved, PromptRead, ReplyEnde
 from core.generation.considered import Considered, consider, probability_of
 from core.generation.context import ContextPolicy, DialogueText
 from core.generation.decoding import Decoding, decode, decode_batch, rows_at_once
-from core.generation.json_form import JsonForm
 from core.generation.prefix import PrefixCache
 from core.generation.row import PLAIN_TEXT, Decoded, Row
 from core.model.transformer import Transformer
 from core.tokenizers.streaming import StreamingDecoder
 from core.tokenizers.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from core.generation.json_form import JsonForm
 
 N_ALTERNATIVES = 10
 CONSIDERED_AT_ONCE = 64  # tokens, whose details are computed together
@@ -147,7 +150,7 @@ class Writer:
         """
         self.prompt, self.config = prompt, config
         self.policy = context_policy(prompt, tokenizer, system)
-        self.form = JsonForm(tokenizer) if config.form == "json" else None
+        self.form = _json_form(tokenizer) if config.form == "json" else None
         ends = {tokenizer.eos_id, tokenizer.user_id, tokenizer.assistant_id, *tokenizer.end_ids}
         # why the reply is at its end, where it is
         self.reason = "eos" if ends.intersection(written[-1:]) else ""
@@ -253,6 +256,12 @@ class Writer:
         return TokenDetails(
             token_id, text, considered.probability, considered.rank, considered.entropy, alternatives
         )
+
+
+def _json_form(tokenizer: Tokenizer) -> "JsonForm":
+    from core.generation.json_form import JsonForm  # here, because hardly any reply is JSON
+
+    return JsonForm(tokenizer)
 
 
 def context_policy(prompt: Sequence[int], tokenizer: Tokenizer, system: Sequence[int]) -> ContextPolicy:

@@ -1,6 +1,6 @@
 """What an export reports, as lines of text."""
 
-from core.events.exporting import ModelExported, ModelTaken
+from core.events.exporting import ModelExported, ModelTaken, RunPacked
 from core.wording import counted, file_size
 
 
@@ -19,4 +19,8 @@ def taken_line(event: ModelTaken) -> str:
     return f"Imported as {event.name!r}: {what}."
 
 
-LINES = (exported_line, taken_line)
+def packed_line(event: RunPacked) -> str:
+    return f"Packed {event.name!r} into {event.path} ({file_size(event.bytes)}). There: SHEEPOP=/path/to/sheepop sh train.sh GPUS"
+
+
+LINES = (exported_line, taken_line, packed_line)

@@ -100,6 +100,7 @@ def plan_with_timed_steps(program: UsedProgram) -> None:
 
 def generated_text(program: UsedProgram) -> None:
     program.run("generate", "first", "--prompt", PHRASE, "--complete", says="tokens/s")
+    program.run("generate", "first", "--prompt", PHRASE, "--form", "json", says="{")
 
 
 def scored_text(program: UsedProgram) -> None:

@@ -95,7 +95,7 @@ def export_model(
     names = [part.name for part in parts]
     refuse_target(path, replace, chosen.suffix, names)
     total = len(parts) + 1
-    with _draft_beside(path) as draft:
+    with draft_beside(path) as draft:
         for done, part in enumerate(parts):
             yield ExportProgress(done, total)
             stop.raise_if_asked()
@@ -146,7 +146,7 @@ def refuse_target(path: Path, replace: bool, suffix: str, names: Sequence[str] |
 
 
 @contextmanager
-def _draft_beside(path: Path) -> Iterator[Path]:
+def draft_beside(path: Path) -> Iterator[Path]:
     """A folder to write into, which is gone in the end, unless it was given its name."""
     draft = path.with_name(f".{path.name}.{os.getpid()}.draft")
     try:

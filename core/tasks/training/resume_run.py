@@ -28,6 +28,7 @@ from core.runs.repair import adopt_first_format, repair_checkpoints
 from core.runs.rollback import step_to_resume
 from core.runs.state import TOKENIZER, CheckpointState, read_state
 from core.tasks.models.change_runs import tidy_runs
+from core.tasks.training.pack_run import packed_dataset
 from core.tokenizers.files import file_to_learn_with
 from core.trainer.journaled_run import train_run
 from core.trainer.setup import build_run_dataset, hold_run, lay_out_run
@@ -119,6 +120,8 @@ def _dataset_of(
         StopRequested: `stop` was set while its files were compared.
     """
     last = pointed_step(folder, "last")
+    if last is None and (packed := packed_dataset(workspace, folder)) is not None:
+        return read_dataset(packed, stop)
     if last is None:  # killed before its first checkpoint: it begins again
         dataset = yield from build_run_dataset(
             workspace, config, stop, _base_tokenizer(workspace, folder, config, stop)

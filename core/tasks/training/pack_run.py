@@ -1,0 +1,104 @@
+"""The request "pack a run": a folder with all that a run needs to be trained on another machine, and to be brought back."""
+
+import shlex
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+from core.batches.dataset import DESCRIPTION_FILE
+from core.config.run import RunConfig
+from core.config.toml import run_to_toml
+from core.control import StopToken
+from core.disk.files import move_folder_into_place, write_whole
+from core.errors.exporting import TargetExistsError
+from core.errors.runs import RunExistsError
+from core.events.base import Task
+from core.events.exporting import RunPacked
+from core.runs.base_model import BaseModel, check_base, find_base, with_base
+from core.runs.folder import RunFolder, Workspace
+from core.runs.pointers import POINTERS, find_checkpoint, point
+from core.system.resources import resource
+from core.tasks.models.export_model import draft_beside
+from core.tokenizers.files import file_to_learn_with
+from core.trainer.setup import build_run_dataset, lay_out_run
+
+TEMPLATES = "cluster"  # below `resources`
+NAME = "{name}"  # in them
+
+
+def pack_run(
+    workspace: Workspace, name: str, config: RunConfig, out: Path, stop: StopToken
+) -> Task[Path | None]:
+    """Make a workspace with one run that has not begun, its data set, its base, and scripts that train it.
+
+    Nothing of the documents goes along but their tokens. Training there goes on from the newest checkpoint wherever it was
+    stopped; the run's folder is an ordinary one, for any workspace.
+
+    Returns:
+        The folder; None where `stop` was set before the data set stood.
+
+    Raises:
+        TargetExistsError: Something stands there.
+        RunExistsError: The run has the name of its base.
+        EmptyCorpusError and others: As for `train_model`.
+        DiskFullError, SystemRefusalError: It could not be written; nothing is left of it.
+    """
+    if out.exists() or out.is_symlink():
+        raise TargetExistsError(out)
+    base = find_base(workspace, config.base_model) if config.base_model else None
+    tokenizer_file = b""
+    if base is not None:
+        if base.run.name == name:
+            raise RunExistsError(name)
+        check_base(base, stop)
+        config, tokenizer_file = with_base(config, base), file_to_learn_with(base.run.tokenizer)
+        config = config.model_copy(
+            update={"base_model": f"{base.run.name}@{base.step}"}
+        )  # a label stays here
+    dataset = yield from build_run_dataset(workspace, config, stop, tokenizer_file)
+    if dataset is None:
+        return None
+    with draft_beside(out) as draft:
+        there = Workspace(draft)
+        there.datasets.mkdir()
+        shutil.copytree(dataset.folder, there.datasets / dataset.name)
+        run = there.run(name)
+        run.root.mkdir(parents=True)
+        lay_out_run(run, dataset)
+        write_whole(run.config, run_to_toml(config).encode())
+        if base is not None:
+            _copy_base(base, there.run(base.run.name))
+        for script in _scripts():
+            text = script.read_text(encoding="utf-8").replace(NAME, shlex.quote(name))
+            write_whole(draft / script.name, text.encode())
+        size = sum(file.stat().st_size for file in draft.rglob("*") if file.is_file())
+        stop.raise_if_asked()
+        move_folder_into_place(draft, out)
+    yield RunPacked(name, str(out), size)
+    return out
+
+
+def packed_dataset(workspace: Workspace, run: RunFolder) -> Path | None:
+    """The data set beside a run that was packed and has not begun; None where there is a library to build it from."""
+    if workspace.library.exists() or not run.dataset.exists():
+        return None
+    description = run.dataset.read_bytes()
+    for folder in workspace.datasets.iterdir() if workspace.datasets.is_dir() else ():
+        if (folder / DESCRIPTION_FILE).is_file() and (folder / DESCRIPTION_FILE).read_bytes() == description:
+            return folder
+    return None
+
+
+def _scripts() -> Iterator[Path]:
+    yield from sorted(resource(TEMPLATES).iterdir())
+
+
+def _copy_base(base: BaseModel, there: RunFolder) -> None:
+    """Of a base: its settings, its tokenizer and the one checkpoint, under its step."""
+    there.root.mkdir(parents=True)
+    for file in (base.run.config, base.run.tokenizer, base.run.dataset):
+        if file.exists():
+            shutil.copy(file, there.root / file.name)
+    shutil.copytree(find_checkpoint(base.run, base.which), there.checkpoint(base.step))
+    for which in POINTERS:
+        point(there, which, base.step)
