@@ -40,6 +40,8 @@ SHAPES = {
     "qwen3": QWEN3,
     "qwen3, BPE": QWEN3 | BPE,
     "llama": LLAMA,
+    "qwen3, grouped queries": QWEN3 | {"model.n_kv_heads": 1},
+    "llama, grouped queries, BPE": LLAMA | BPE | {"model.n_kv_heads": 1},
     "llama with biases, BPE": LLAMA | BPE | {"model.attention_bias": True, "model.feed_forward_bias": True},
 }
 PROMPTS = ["the old dog", "a", "the barn\n", "hens  sleep", "old, old ... old"]
