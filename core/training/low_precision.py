@@ -42,13 +42,12 @@ class LowPrecisionCopy:
 
     def _replace(self, source: nn.Module, target: nn.Module, dtype: torch.dtype) -> None:
         for name, master in source.named_parameters():
-            weight = nn.Parameter(torch.empty_like(master, dtype=dtype))
-            if master.requires_grad:
-                weight.register_post_accumulate_grad_hook(_add_to(master))
-            weight.requires_grad_(master.requires_grad)
+            weight = nn.Parameter(master.detach().to(dtype), requires_grad=master.requires_grad)
             setattr(target, name, weight)
-            self._masters.append(master)
-            self._copies.append(weight)
+            if master.requires_grad:  # what is not trained stays as it is copied here
+                weight.register_post_accumulate_grad_hook(_add_to(master))
+                self._masters.append(master)
+                self._copies.append(weight)
 
 
 def _add_to(master: nn.Parameter) -> Callable[[Tensor], None]:
