@@ -6,7 +6,8 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import Signal, Slot
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QFileDialog, QFrame, QLineEdit, QWidget
 
 from app.widgets.controls.small import named_button, scrolled
@@ -183,6 +184,7 @@ class ComparePageView(QFrame):
     def _set_busy(self, busy: bool) -> None:
         self.compare_button.setVisible(not busy)
         self.stop_button.setVisible(busy)
+        self._escape.setEnabled(busy)
         for field in (self.prompt_edit, self.text_button, self.no_text_button):
             field.setEnabled(not busy)
 
@@ -221,6 +223,9 @@ class ComparePageView(QFrame):
         self.compare_button.clicked.connect(self._ask)
         self.stop_button = named_button("&Stop", "stopComparingButton", "stop", "End the measurement (Esc)")
         self.stop_button.clicked.connect(self.stop_requested)
+        self._escape = QShortcut(QKeySequence("Esc"), self)
+        self._escape.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+        self._escape.activated.connect(self.stop_requested)
         self.show_text(None)
 
     def _lay_out(self) -> None:

@@ -342,3 +342,13 @@ def test_a_page_has_curves_samples_and_all_settings(qtbot, studio):
     qtbot.mouseClick(section.button, Qt.MouseButton.LeftButton)
     assert page.all_label.isVisible()
     assert f"Width: {TINY.model.d_model}" in page.all_label.text()
+
+
+def test_escape_ends_a_measurement(qtbot, two_runs):
+    two_runs.show_begun()
+    assert two_runs.stop_button.isVisible()
+    two_runs.stop_button.setFocus()
+    with qtbot.waitSignal(two_runs.stop_requested):
+        qtbot.keyClick(two_runs.stop_button, Qt.Key.Key_Escape)
+    two_runs.show_ended()
+    assert two_runs.compare_button.isVisible()
