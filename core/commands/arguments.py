@@ -3,7 +3,7 @@
 import os
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, BinaryIO
 
 import typer
 
@@ -36,9 +36,9 @@ def named_path(text: str | Path) -> Path:
     return Path(text)
 
 
-def named_path_or_input(text: str | Path) -> Path:
-    """A path, or `-` for standard input."""
-    return Path(text) if str(text) == STANDARD_INPUT else named_path(text)
+def text_source(text: str | Path) -> Path | BinaryIO:
+    """The path of a text, or standard input for `-`."""
+    return sys.stdin.buffer if str(text) == STANDARD_INPUT else named_path(text)
 
 
 def home_path(text: str | Path) -> Path:

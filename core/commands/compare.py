@@ -1,6 +1,5 @@
 """The command that compares runs, and what `generate` does with several models."""
 
-import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -9,9 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from core.commands import completion
-from core.commands.arguments import named, named_path, named_path_or_input, unicode_text
+from core.commands.arguments import named, named_path, text_source, unicode_text
 from core.commands.place import perform, print_rows
-from core.commands.score import STANDARD_INPUT
 from core.commands.setting_options import setting_options
 from core.config.sampling import SamplingConfig
 from core.config.toml import checked
@@ -59,7 +57,7 @@ def compare(
         Path | None,
         typer.Option(
             help="Also a text file, for KL divergence from the first run; - reads standard input.",
-            parser=named_path_or_input,
+            parser=text_source,
             metavar="FILE",
         ),
     ] = None,
@@ -89,9 +87,8 @@ def compare(
     _print_differences(context, summaries)
     if curves is not None and (code := _write_curves(context, summaries, absolute_path(curves))):
         return code
-    source = sys.stdin.buffer if text == STANDARD_INPUT else text
     models = ComparedModels(workspace)
-    return perform(context, lambda stop: compare_runs(models, sides, stop, source, asked), writes=False)[1]
+    return perform(context, lambda stop: compare_runs(models, sides, stop, text, asked), writes=False)[1]
 
 
 def _print_differences(context: typer.Context, runs: Sequence[RunSummary]) -> None:

@@ -15,13 +15,12 @@ from core.config.toml import setting_groups
 from core.errors.base import UserFacingError
 from core.runs.catalog import Catalog
 from core.runs.folder import Workspace, default_root
-from core.runs.pointers import saved_steps
+from core.runs.pointers import POINTERS, saved_steps
 from core.runs.samplers import read_samplers
 from core.system.packaged import COMPLETING
 
 BASH = "complete_bash"  # which, unlike the others, takes a candidate as it would be typed
 SPECIAL = re.compile(r"[^\w@%+=:,./-]")  # what a shell may take for its own
-POINTERS = ("best", "last")
 
 
 def runs(context: typer.Context, incomplete: str) -> list[str]:

@@ -1,20 +1,17 @@
 """The command that measures how well a model predicts a text."""
 
-import sys
 from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from core.commands.arguments import CheckpointName, RunName, SecondModel, named_path_or_input
+from core.commands.arguments import CheckpointName, RunName, SecondModel, text_source
 from core.commands.place import perform
 from core.runs.catalog import Catalog
 from core.tasks.chat.evaluate_sample import evaluate_sample
 from core.tasks.models.compared_models import Side
 from core.tasks.models.score_text import score_text
-
-STANDARD_INPUT = Path("-")
 
 app = typer.Typer()
 
@@ -25,18 +22,17 @@ def score(
     name: RunName,
     text: Annotated[
         Path,
-        typer.Option(help="A text file; - reads standard input.", parser=named_path_or_input, metavar="FILE"),
+        typer.Option(help="A text file; - reads standard input.", parser=text_source, metavar="FILE"),
     ],
     checkpoint: CheckpointName = "best",
     against: SecondModel = None,
 ) -> int:
     """Measure how well a run's model predicts a text: loss, perplexity, bits per byte, and KL divergence from another model."""
     workspace = context.obj.workspace
-    source = sys.stdin.buffer if text == STANDARD_INPUT else text
     sides = [Side(name, checkpoint)]
     if against is not None:
         sides.append(Side(*Catalog(workspace).run_and_checkpoint(against, name)))
-    return perform(context, partial(score_text, workspace, sides, source), writes=False)[1]
+    return perform(context, partial(score_text, workspace, sides, text), writes=False)[1]
 
 
 @app.command(name="evaluate-sample")

@@ -34,7 +34,7 @@ class JsonForm:
         if missing:
             raise NoJsonError(" ".join(missing))
         self._matcher = LLMatcher(vocabulary, OBJECT)
-        self._ends, self._vocab_size = vocabulary.eos_tokens, tokenizer.vocab_size
+        self._ends = vocabulary.eos_tokens
 
     def keep_possible(self, logits: Tensor) -> Tensor:
         """The scores, (V,), -inf where a token would leave JSON. What only an end can follow is followed by one."""

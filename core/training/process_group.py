@@ -9,7 +9,6 @@ from datetime import timedelta
 import torch
 import torch.distributed as dist
 from torch import Tensor
-from torch._C._distributed_c10d import PrefixStore
 from torch.distributed.rendezvous import rendezvous
 
 from core.batches.distributed import ProcessGroup, Summand, Told
@@ -65,7 +64,7 @@ def joined() -> Iterator[TorchGroup]:
     with _raising_lost():
         store, rank, world_size = next(rendezvous("env://", timeout=PATIENCE))
         # torchrun's store outlives a start, and holds where the processes of that one were
-        store = PrefixStore(f"start {os.environ['TORCHELASTIC_RESTART_COUNT']}", store)
+        store = dist.PrefixStore(f"start {os.environ['TORCHELASTIC_RESTART_COUNT']}", store)  # type: ignore[attr-defined]  # re-exported
         backends = BACKENDS if torch.cuda.is_available() else "gloo"
         dist.init_process_group(backends, store=store, rank=rank, world_size=world_size, timeout=PATIENCE)
         patient = dist.new_group(backend="gloo", timeout=PATIENCE_WITH_MAIN)

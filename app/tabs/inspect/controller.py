@@ -308,9 +308,14 @@ class InspectController(TabController):
         self._start(missing[0])
 
     def _start(self, key: CaptureKey) -> None:
-        """Compute with the window's model where it is of that checkpoint and computes in float32."""
+        """Compute with the window's model where it is of that checkpoint, whole, and computes in float32."""
         model, lease = self.slot.model, None
-        if model is not None and (model.name, model.step) == (key.run, key.step) and model.weights in EXACT:
+        if (
+            model is not None
+            and (model.name, model.step) == (key.run, key.step)
+            and model.weights in EXACT
+            and model.adapter
+        ):
             lease = self.slot.lease(self.tab.title, "computing a phrase", gives_way=True)
             stream = partial(self._tasks.inspect, lease.model, key.request)
         else:

@@ -106,15 +106,14 @@ class ComparePageView(QFrame):
         self._show_settings(())
         self._forget_replies()
         self.notes.setText("")
-        for name in self._curves:
-            self.plot.remove_curve(name)
-        self._curves = []
+        self._forget_curves()
         self.compare_button.setEnabled(False)
 
     def show_comparison(self, comparison: Comparison) -> None:
         """Show what the runs have written down."""
         if tuple(comparison.histories) != self.names:
             return  # others are selected by now
+        self._forget_curves()
         for place, (name, history) in enumerate(comparison.histories.items(), 1):
             self.plot.add_look(name, CurveLook(f"plot_run_{place}"), in_legend=True)
             self.plot.show_points(name, *validation_points(history, LOSS))
@@ -173,6 +172,11 @@ class ComparePageView(QFrame):
             self._reply_column.removeWidget(reply)
             reply.deleteLater()
         self._replies = []
+
+    def _forget_curves(self) -> None:
+        for name in self._curves:
+            self.plot.remove_curve(name)
+        self._curves = []
 
     def _show_settings(self, settings: Sequence[tuple[str, ...]]) -> None:
         self.settings.show_settings(self.names, settings)

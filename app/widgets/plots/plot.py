@@ -98,6 +98,9 @@ class CurvePlot(FocusFrame):
     def remove_curve(self, name: str) -> None:
         """Take a curve and its points away."""
         self.view.remove(self._curves.pop(name))
+        for label in self._swatches.pop(name, ()):
+            self._header.removeWidget(label)
+            label.deleteLater()
         self._redraw_within(FRAME_MS)
 
     def fill_with(self, fill: Callable[[], None]) -> None:

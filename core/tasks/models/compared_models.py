@@ -65,7 +65,11 @@ def open_compared(
     found: list[OpenModel] = []
     for side, key in zip(sides, keys, strict=True):
         stop.raise_if_asked()
-        if window is not None and key == _key(models.workspace, Side(window.name, str(window.step))):
+        if (
+            window is not None
+            and window.adapter
+            and key == _key(models.workspace, Side(window.name, str(window.step)))
+        ):
             found.append(window)
             continue
         if key not in models.opened:

@@ -30,6 +30,7 @@ class FakeModel:
     name: str
     step: int
     weights: str = "float32"
+    adapter: bool = True
 
 
 class LostError(UserFacingError):
@@ -44,7 +45,7 @@ class FakeModels:
         self.fails = False
         self.suggestion = None
         self.keeps = lambda _what: EVERYTHING  # of what is asked for
-        self.weights = "float32"
+        self.weights, self.adapter = "float32", True
         self.has_tokens = True
         self.may_end = threading.Event()
         self.may_end.set()
@@ -52,7 +53,9 @@ class FakeModels:
     def open(self, workspace, name, checkpoint, stop):
         self.asked.append((name, checkpoint))
         yield from ()
-        return FakeModel(name, 500 if checkpoint in ("best", "last") else int(checkpoint), self.weights)
+        return FakeModel(
+            name, 500 if checkpoint in ("best", "last") else int(checkpoint), self.weights, self.adapter
+        )
 
     def suggest(self, workspace, name, stop):
         yield from ()

@@ -364,8 +364,11 @@ def test_another_run_ends_the_comparison(qtbot, trained):
     assert not trained.tab.compare_button.isChecked()
 
 
-def test_a_model_in_eight_bits_is_looked_at_in_float32(qtbot, controller, models):
-    models.weights = "int8"
+@pytest.mark.parametrize(("name", "value"), [("weights", "int8"), ("adapter", False)])
+def test_a_model_that_is_open_otherwise_is_looked_at_as_it_was_trained(
+    qtbot, controller, models, name, value
+):
+    setattr(models, name, value)
     opened(qtbot, controller)
     steps = []
     tasks = controller._tasks

@@ -294,6 +294,22 @@ def test_two_runs_are_measured_on_the_same_text_and_reply_to_the_same_prompt(qtb
     assert len(set(replies)) == 1 < len(replies)  # the same weights, prompt and seed
 
 
+def test_a_curve_and_its_name_stand_once_however_often_the_runs_are_read(qtbot, studio, two_runs):
+    def heads():
+        return sorted(
+            label.text()
+            for label in two_runs.plot.findChildren(QLabel)
+            if label.text() in ("first", "second")
+        )
+
+    assert heads() == ["first", "second"]
+    studio._comparison.look(["first", "second"])  # as after any change in the workspace
+    qtbot.waitUntil(studio.context.queues.at_rest)
+    qtbot.waitUntil(lambda: heads() == ["first", "second"])
+    two_runs.show_names(["other", "another"])
+    qtbot.waitUntil(lambda: heads() == [])
+
+
 def test_a_setting_that_differs_stands_in_a_row_with_the_value_of_each(two_runs):
     table = two_runs.settings
     cells = [[table.index(row, place).data() for place in range(3)] for row in range(table.rowCount())]

@@ -101,6 +101,13 @@ def test_the_windows_model_is_used_where_it_is_one_of_them(models, trained):
     assert set(models.opened) == {("first", "2")}
 
 
+def test_one_whose_adapter_is_switched_off_is_not_the_run(models, trained):
+    window = opened(trained, "6")
+    window.adapter = False
+    compare(models, window=window)
+    assert set(models.opened) == {("first", "6"), ("first", "2")}
+
+
 def test_an_empty_prompt_is_continued_too(models):
     events = compare(models, prompt=ComparedPrompt("", answers=False, sampling=SAMPLING))
     assert [read.tokens for read in of(events, SideRead, 0)] == [1]
