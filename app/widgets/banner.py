@@ -66,9 +66,10 @@ class Banner(QFrame):
         return self._label.text()
 
     @Slot(str, str)
-    def show_problem(self, message: str, remedy: str) -> None:
-        """Say what happened and what to do next."""
+    def show_problem(self, message: str, remedy: str, actions: Sequence[QAction] = ()) -> None:
+        """Say what happened and what to do next, with a button for what can be done here."""
         self._show("problem", f"{message} {remedy}".strip())
+        self._offer(actions)
 
     @Slot(str)
     def show_notice(self, text: str) -> None:
@@ -78,6 +79,9 @@ class Banner(QFrame):
     def show_offer(self, text: str, actions: Sequence[QAction]) -> None:
         """Say something that can be answered: a button for each action, which also closes the banner."""
         self._show("notice", text)
+        self._offer(actions)
+
+    def _offer(self, actions: Sequence[QAction]) -> None:
         before: QWidget = self._label if self._in_line else self._close
         for action in actions:
             button = QPushButton(action.text(), toolTip=action.toolTip())

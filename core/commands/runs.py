@@ -46,7 +46,12 @@ TagName = Annotated[
 
 
 @app.callback(invoke_without_command=True)
-def runs(context: typer.Context) -> int:
+def runs(
+    context: typer.Context,
+    follow_: Annotated[str | None, typer.Option("--follow", hidden=True, callback=named)] = None,
+) -> int:
+    if follow_ is not None:
+        return follow(context, follow_)
     if context.invoked_subcommand is None:
         return list_command(context)
     return 0

@@ -28,7 +28,7 @@ from core.events.runs import RunEnded
 from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
 from core.runs.run_queue import RunQueue
-from core.tasks.training.pack_run import pack_run
+from core.tasks.training.pack_run import pack_run, packed_name
 from core.tasks.training.resume_run import resume_run
 from core.tasks.training.train_model import train_model
 from core.tasks.training.train_together import train_together
@@ -160,5 +160,5 @@ def pack_run_command(
     workspace: Workspace = context.obj.workspace
     start = first_settings(workspace, run_file, preset, base)
     config = with_absolute_folder(with_settings(start, parse_assignments(set_ or [])))
-    path = absolute_path(out or Path(f"{name}-packed"))
+    path = absolute_path(out or Path(packed_name(name)))
     return perform(context, lambda stop: pack_run(workspace, name, config, path, stop))[1]

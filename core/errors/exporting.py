@@ -60,6 +60,12 @@ class TargetExistsError(UserFacingError):
     remedy = "Choose another place with --out, or replace an earlier export with --force."
 
 
+class FolderExistsError(TargetExistsError):
+    """A place for a packed run where something stands already."""
+
+    remedy = "Choose another place, or remove it first."
+
+
 class NoEarlierExportError(UserFacingError):
     """A place that is to be replaced and holds something other than an export."""
 

@@ -185,6 +185,22 @@ class UnreachableRunError(UserFacingError):
     remedy = "See whether `ssh {host}` works in a terminal without asking for a password."
 
 
+class NoRunFolderError(UserFacingError):
+    """A folder, or HOST:FOLDER, that is to be followed and holds no run."""
+
+    place: str
+    message = "{place} is not the folder of a run: it has no run.toml."
+    remedy = "Choose the run's own folder, such as runs/NAME of its workspace."
+
+
+class FollowedRunGoneError(UserFacingError):
+    """The folder of a run that was followed has been removed, renamed or unmounted."""
+
+    place: str
+    message = "{place} can no longer be read: the folder is gone."
+    remedy = "Follow the run again as soon as it is back: nothing that it told is lost."
+
+
 class LostBaseError(UserFacingError):
     """A fine-tuned run without a checkpoint of its own, whose base model is gone."""
 

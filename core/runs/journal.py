@@ -101,8 +101,13 @@ class Journal:
 
 def read_events(path: Path) -> Iterator[Event]:
     """The events of a journal, oldest first. A torn line, and one that only a later version knows, is left out."""
-    for are_steps, lines in groupby(_lines(path), lambda line: line.startswith(STEP)):
-        while some := list(islice(lines, STEPS_AT_ONCE if are_steps else 1)):
+    return parse_lines(_lines(path))
+
+
+def parse_lines(lines: Iterable[bytes]) -> Iterator[Event]:
+    """The events of a journal's lines, each with its newline."""
+    for are_steps, alike in groupby(lines, lambda line: line.startswith(STEP)):
+        while some := list(islice(alike, STEPS_AT_ONCE if are_steps else 1)):
             yield from _steps(some) if are_steps else _each(some)
 
 

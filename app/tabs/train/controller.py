@@ -14,6 +14,7 @@ from app.jobs.newest_job import NewestJob
 from app.jobs.refresher import Refresher
 from app.tab import TabController
 from app.tabs.train.documents.document_controller import DocumentController
+from app.tabs.train.elsewhere.elsewhere_controller import ElsewhereController
 from app.tabs.train.form.origin_controller import OriginController
 from app.tabs.train.form.plan_controller import PlanController
 from app.tabs.train.run.curves_controller import CurvesController
@@ -80,6 +81,8 @@ class TrainController(TabController):
         self.interrupted = InterruptedController(tab, context, self)
         self.report = ReportController(tab, context, self)
         self.keep = KeepController(tab, context, self)
+        self.elsewhere = ElsewhereController(tab, context, self)
+        self.file_actions = self.elsewhere.actions
         self._totals = Refresher(context.queues, "totals", self._count, self)
         self._runs = Refresher(context.queues, "runs", self._list_runs, self)
         self._resumed = NewestJob(
@@ -127,11 +130,12 @@ class TrainController(TabController):
         self.plan.activate()
 
     def remember(self) -> dict[str, str]:
-        """The charts below the loss, the form, and a run that was stopped because the window closes, too."""
+        """The charts below the loss, the form, a run that was stopped because the window closes, and the one followed last."""
         return super().remember() | {
             "charts": ",".join(self._tab.curves.charts) or NO_CHARTS,
             "form": run_to_toml(self._tab.own_run()),
             "cut_off": self.interrupted.cut_off,
+            "followed": self.elsewhere.place,
         }
 
     def restore(self, kept: Mapping[str, str]) -> None:
@@ -143,6 +147,7 @@ class TrainController(TabController):
             with suppress(UserFacingError):  # of another version, or written by nobody we know
                 self._tab.form.show_run(parse_run(form).model_copy(update={"base_model": ""}))
         self.interrupted.cut_off = kept.get("cut_off", "")
+        self.elsewhere.place = kept.get("followed", "")
 
     @property
     def active(self) -> bool:
@@ -363,6 +368,13 @@ class TrainController(TabController):
             self._name = name
         self.shown.show(name)
 
+    @Slot(str)
+    def _follow(self, place: str) -> None:
+        """Show a run that trains elsewhere."""
+        name = self.shown.follow(place)
+        if not self.active:
+            self._name = name
+
     @Slot()
     def _measure_baselines(self) -> None:
         if not self.active:
@@ -376,6 +388,8 @@ class TrainController(TabController):
         self._tab.start_row.corpus_requested.connect(ways.corpus_requested)
         self._tab.buttons.leave_requested.connect(ways.leave_requested)
         self.interrupted.found.connect(self.come_to_front)
+        self.elsewhere.follow_requested.connect(self._follow)
+        self.elsewhere.front_requested.connect(self.come_to_front)
         ways.training_requested.connect(self.come_to_front)
         ways.settings_changed.connect(self._tab.form.show_personal)
         ways.run_requested.connect(self._train_for_other)

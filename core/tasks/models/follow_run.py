@@ -1,5 +1,6 @@
 """The request "follow a run": what a run tells that trains elsewhere, from its folder or over ssh, as if it were here."""
 
+import os
 import re
 import shlex
 import subprocess
@@ -9,74 +10,115 @@ from pathlib import Path
 
 from core.control import StopToken
 from core.errors.base import MissingPathError
-from core.errors.runs import UnreachableRunError
+from core.errors.runs import FollowedRunGoneError, NoRunFolderError, UnreachableRunError
 from core.events.base import Task
 from core.events.runs import RunEnded
 from core.runs.folder import RunFolder
-from core.runs.journal import parse_line
+from core.runs.journal import parse_lines
 
 POLL_SECONDS = 0.5
+BLOCK = 1 << 20  # bytes that are read at once
 ENDS = ("finished", "early_stopped")  # one that was stopped can go on
 REMOTE = re.compile(r"(?P<host>[^/:]+):(?P<path>.+)")  # as scp and rsync write it
+NO_RUN, GONE = 3, 4  # exit codes of the script
+ALIVE = b"\0"  # what it writes each second: where nobody reads any more, it is killed for it
+SCRIPT = f"""cd {{folder}} && test -f run.toml || exit {NO_RUN}
+tail -n +1 -F events.jsonl 2>/dev/null &
+trap "kill $!" EXIT
+trap "exit 1" HUP INT PIPE TERM
+while test -f run.toml; do printf '\\0' || exit 1; sleep 1; done
+exit {GONE}"""
+PATIENCE = (
+    "-o",
+    "BatchMode=yes",
+    "-o",
+    "ServerAliveInterval=15",
+)  # three times that, and a connection is lost
 
 
 def follow_run(place: str, stop: StopToken) -> Task[None]:
     """The events of a run's journal, and those that come, until the run has ended.
+
+    Where the run goes on from an earlier checkpoint, its journal is told again from the beginning.
 
     Args:
         place: The run's folder, or HOST:FOLDER, which the system's own `ssh` reads.
 
     Raises:
         MissingPathError: There is no such folder.
+        NoRunFolderError: It is not a run's.
+        FollowedRunGoneError: It was there, and is not any more.
         UnreachableRunError: `ssh` is not there, or says why it cannot read it.
     """
     remote = REMOTE.fullmatch(place)
-    lines = _of_host(remote, stop) if remote and not Path(place).exists() else _of_folder(Path(place), stop)
-    for line in lines:
-        event = parse_line(line)
-        if event is not None:
-            yield event
-        if isinstance(event, RunEnded) and event.reason in ENDS:
+    pieces = _of_host(place, remote) if remote and not Path(place).exists() else _of_folder(Path(place))
+    has_ended, rest = False, b""
+    for piece in pieces:
+        if stop.asked or (has_ended and not piece):
             return
+        *lines, rest = (rest + piece).split(b"\n")
+        for event in parse_lines(line + b"\n" for line in lines):
+            yield event
+            has_ended = isinstance(event, RunEnded) and event.reason in ENDS
+        if not piece:
+            time.sleep(POLL_SECONDS)
 
 
-def _of_folder(folder: Path, stop: StopToken) -> Iterator[bytes]:
-    """Whole lines, as they come. A journal that becomes shorter was rewound: its new end is read on from."""
+def place_name(place: str) -> str:
+    """What a followed run is called here, such as "far @ meadow": no run of this workspace has such a name."""
+    remote = REMOTE.fullmatch(place)
+    path = Path(remote["path"] if remote else place)
+    return f"{path.name} @ {remote['host'] if remote else path.parent.parent.name}"
+
+
+def _of_folder(folder: Path) -> Iterator[bytes]:
+    """What is new in the journal, from the beginning; empty where nothing is. One that was rewound is another file."""
+    run = RunFolder(folder)
     if not folder.is_dir():
         raise MissingPathError(folder)
-    journal, read, rest = RunFolder(folder).events, 0, b""
-    while not stop.asked:
-        size = journal.stat().st_size if journal.exists() else 0
-        if size < read:
-            read, rest = size, b""
-        if size == read:
-            time.sleep(POLL_SECONDS)
+    if not run.config.is_file():
+        raise NoRunFolderError(str(folder))
+    read, file_number = 0, 0
+    while run.config.is_file():
+        try:
+            file = run.events.open("rb")
+        except FileNotFoundError:
+            yield b""
             continue
-        with journal.open("rb") as file:
+        with file:
+            now = os.fstat(file.fileno())
+            if read and (now.st_ino != file_number or now.st_size < read):
+                yield b"\n"
+                read = 0
             file.seek(read)
-            new = file.read(size - read)
-        read += len(new)
-        *whole, rest = (rest + new).split(b"\n")
-        yield from (line + b"\n" for line in whole)
+            new = file.read(BLOCK)
+        read, file_number = read + len(new), now.st_ino
+        yield new
+    raise FollowedRunGoneError(str(folder))
 
 
-def _of_host(remote: re.Match[str], stop: StopToken) -> Iterator[bytes]:
-    journal = RunFolder(Path(remote["path"])).events.as_posix()
-    command = ["ssh", "-o", "BatchMode=yes", "--", remote["host"], f"tail -n +1 -F {shlex.quote(journal)}"]
+def _of_host(place: str, remote: re.Match[str]) -> Iterator[bytes]:
+    script = SCRIPT.format(folder=shlex.quote(remote["path"].removeprefix("~/")))  # ssh begins there
+    command = ["ssh", *PATIENCE, "--", remote["host"], script]
     try:
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        process = subprocess.Popen(command, bufsize=0, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     except OSError as cause:
         raise UnreachableRunError(remote["host"], "ssh is not installed") from cause
     with process:
         assert process.stdout is not None
         assert process.stderr is not None
+        os.set_blocking(process.stdout.fileno(), False)
         try:
-            for line in process.stdout:
-                if stop.asked:
-                    return
-                yield line
+            while (new := process.stdout.read(BLOCK)) != b"":
+                yield (new or b"").replace(ALIVE, b"")
+            code = process.wait()
         finally:
             process.terminate()
-        if process.wait() and not stop.asked:
-            said = process.stderr.read().decode("utf-8", "replace").strip()
-            raise UnreachableRunError(remote["host"], said.splitlines()[-1] if said else "ssh failed")
+        if code == NO_RUN:
+            raise NoRunFolderError(place)
+        if code == GONE:
+            raise FollowedRunGoneError(place)
+        said = process.stderr.read().decode("utf-8", "replace").strip()
+        raise UnreachableRunError(
+            remote["host"], said.splitlines()[-1] if said else "the connection was closed"
+        )

@@ -10,7 +10,7 @@ from core.config.run import RunConfig
 from core.config.toml import run_to_toml
 from core.control import StopToken
 from core.disk.files import move_folder_into_place, write_whole
-from core.errors.exporting import TargetExistsError
+from core.errors.exporting import FolderExistsError
 from core.errors.runs import RunExistsError
 from core.events.base import Task
 from core.events.exporting import RunPacked
@@ -26,6 +26,11 @@ TEMPLATES = "cluster"  # below `resources`
 NAME = "{name}"  # in them
 
 
+def packed_name(name: str) -> str:
+    """What the folder of a packed run is called, where nobody says otherwise."""
+    return f"{name}-packed"
+
+
 def pack_run(
     workspace: Workspace, name: str, config: RunConfig, out: Path, stop: StopToken
 ) -> Task[Path | None]:
@@ -38,13 +43,13 @@ def pack_run(
         The folder; None where `stop` was set before the data set stood.
 
     Raises:
-        TargetExistsError: Something stands there.
+        FolderExistsError: Something stands there.
         RunExistsError: The run has the name of its base.
         EmptyCorpusError and others: As for `train_model`.
         DiskFullError, SystemRefusalError: It could not be written; nothing is left of it.
     """
     if out.exists() or out.is_symlink():
-        raise TargetExistsError(out)
+        raise FolderExistsError(out)
     base = find_base(workspace, config.base_model) if config.base_model else None
     tokenizer_file = b""
     if base is not None:

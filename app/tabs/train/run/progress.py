@@ -37,14 +37,15 @@ _TIMED = (TokenizerBuilt, DatasetBuilt, Evaluated, CheckpointSaved, SnapshotSave
 class Progress:
     """Takes a run's events, and says where the run stands."""
 
-    def __init__(self) -> None:
+    def __init__(self, phase: str = "Learning the tokenizer…") -> None:
+        """`phase` is what is said before anything is told."""
         self.max_steps = 0  # 0: not known yet
         self.step = 0
         self.has_checkpoint = False  # of weights that were trained
-        self._phase = "Learning the tokenizer…"
+        self._phase = phase
         self._saving: CheckpointBegun | None = None
         self._prepared = 0.0
-        self._elapsed_seconds = 0.0
+        self._elapsed_seconds = self._preparing_seconds = 0.0
         self._last: StepDone | None = None
         self._loss = Smoother(LOSS_SMOOTHING)
         self._loss_shown = 0.0
@@ -75,6 +76,9 @@ class Progress:
             case CheckpointBegun():
                 self._saving = event
             case RunPrepared():
+                if not event.start_step:  # it begins, perhaps once more
+                    self._elapsed_seconds = self._preparing_seconds
+                self._preparing_seconds = 0.0
                 self.max_steps, self.step = event.max_steps, event.start_step
                 self._phase = (
                     "Measuring the untrained model…" if not event.start_step else "Taking the next step…"
@@ -85,10 +89,12 @@ class Progress:
                 if event.characters_done == event.characters_total:
                     self._phase, self._prepared = "Learning the tokenizer…", 0.0
             case TokenizerBuilt():
+                self._preparing_seconds += event.seconds
                 self._phase, self._prepared = "Encoding 0 %…", 0.0
             case DatasetProgress():
                 self._take_preparation("Encoding", event)
             case DatasetBuilt():
+                self._preparing_seconds += event.seconds
                 self._phase, self._prepared = "Measuring speed…", 0.0
             case RunEnded():
                 self.step, self._saving = event.step, None

@@ -1,16 +1,20 @@
 """Runs that train elsewhere: their journals as they grow, in a folder and over ssh."""
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
 
 from core.control import StopToken
 from core.errors.base import MissingPathError
-from core.errors.runs import UnreachableRunError
-from core.events.runs import RunEnded, StepDone
+from core.errors.runs import FollowedRunGoneError, NoRunFolderError, UnreachableRunError
+from core.events.runs import RunEnded, RunPrepared, StepDone
+from core.runs.folder import RunFolder
+from core.runs.history import RunHistory
+from core.runs.journal import Journal, read_events, rewind
 from core.tasks.models import follow_run as task
-from core.tasks.models.follow_run import follow_run
+from core.tasks.models.follow_run import follow_run, place_name
 
 SSH = """#!/bin/sh
 while [ "$1" != "--" ]; do shift; done
@@ -29,30 +33,106 @@ def ssh(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", f"{program.parent}{os.pathsep}{os.environ['PATH']}")
 
 
+@pytest.fixture
+def far(trained, tmp_path):
+    """The folder of a run that has ended, with nothing around it."""
+    return RunFolder(shutil.copytree(trained.run("first").root, tmp_path / "far"))
+
+
 def test_a_run_that_has_ended_is_told_whole(trained):
     events = list(follow_run(str(trained.run("first").root), StopToken()))
     assert sum(isinstance(event, StepDone) for event in events) == 6
     assert isinstance(events[-1], RunEnded)
 
 
-def test_what_is_written_meanwhile_comes_too_line_by_line(trained, tmp_path, monkeypatch):
-    lines = trained.run("first").events.read_bytes().splitlines(keepends=True)
+def test_what_is_written_meanwhile_comes_too_line_by_line(trained, far, monkeypatch):
+    lines = far.events.read_bytes().splitlines(keepends=True)
+    far.events.unlink()
     pieces = iter([b"", lines[0] + lines[1][:10], lines[1][10:] + b"".join(lines[2:])])
-    journal = tmp_path / "events.jsonl"
 
     def write_more(_):
-        with journal.open("ab") as file:
+        with far.events.open("ab") as file:
             file.write(next(pieces))
 
     monkeypatch.setattr(task.time, "sleep", write_more)
     whole = list(follow_run(str(trained.run("first").root), StopToken()))
-    assert list(follow_run(str(tmp_path), StopToken())) == whole
+    assert list(follow_run(str(far.root), StopToken())) == whole
 
 
-def test_a_stop_ends_it(tmp_path, monkeypatch):
+def test_a_run_that_was_made_longer_is_told_past_its_first_end(far):
+    before = list(read_events(far.events))
+    with Journal(far.events) as journal:
+        for event in (step_of(before, 6), before[-1]):
+            journal.append(event)
+    assert list(follow_run(str(far.root), StopToken())) == list(read_events(far.events))
+
+
+@pytest.mark.parametrize("grown", [False, True])
+def test_a_run_that_goes_back_leaves_one_curve(far, monkeypatch, grown):
+    before = list(read_events(far.events))
+    prepared = next(event for event in before if isinstance(event, RunPrepared))
+    rewind(far.events, 4)
+
+    def go_on(_):
+        rewind(far.events, 2)
+        with Journal(far.events) as journal:
+            again = [step_of(before, number) for number in (3, 4, 5, 6)] * (50 if grown else 1)
+            for event in (prepared, *again, before[-1]):
+                journal.append(event)
+
+    monkeypatch.setattr(task.time, "sleep", go_on)
+    told, whole = RunHistory(), RunHistory()
+    told.extend(follow_run(str(far.root), StopToken()))
+    whole.extend(read_events(far.events))
+    assert list(told.steps["loss"]) == list(whole.steps["loss"])
+
+
+def step_of(events, number):
+    return next(event for event in events if isinstance(event, StepDone) and event.step == number)
+
+
+def test_a_stop_ends_it(far, monkeypatch):
+    far.events.unlink()
     stop = StopToken()
     monkeypatch.setattr(task.time, "sleep", lambda _: stop.set())
-    assert list(follow_run(str(tmp_path), stop)) == []
+    assert list(follow_run(str(far.root), stop)) == []
+
+
+def test_a_stop_ends_it_also_while_a_host_says_nothing(far, ssh, monkeypatch):
+    far.events.unlink()
+    stop = StopToken()
+    monkeypatch.setattr(task.time, "sleep", lambda _: stop.set())
+    assert list(follow_run(f"meadow:{far.root}", stop)) == []
+
+
+@pytest.mark.parametrize("host", ["", "meadow:"])
+def test_a_folder_without_a_run_is_said(tmp_path, ssh, host):
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(NoRunFolderError):
+        list(follow_run(f"{host}{tmp_path / 'empty'}", StopToken()))
+
+
+@pytest.mark.parametrize("host", ["", "meadow:"])
+def test_a_folder_that_goes_away_is_said(far, ssh, host):
+    rewind(far.events, 4)
+    told = follow_run(f"{host}{far.root}", StopToken())
+    next(told)
+    shutil.rmtree(far.root)
+    with pytest.raises(FollowedRunGoneError):
+        list(told)
+
+
+def test_a_connection_that_is_lost_is_said(far, tmp_path, ssh):
+    (tmp_path / "bin" / "ssh").write_text(
+        "#!/bin/sh\necho 'Timeout, server meadow not responding.' >&2\nexit 255\n"
+    )
+    with pytest.raises(UnreachableRunError, match="not responding"):
+        list(follow_run(f"meadow:{far.root}", StopToken()))
+
+
+def test_no_run_of_a_workspace_has_the_name_of_one_that_is_followed():
+    assert place_name("meadow:shared/far-packed/runs/far") == "far @ meadow"
+    assert place_name("/shared/far-packed/runs/far") == "far @ far-packed"
 
 
 def test_over_ssh_it_is_the_same(trained, ssh):
@@ -81,3 +161,9 @@ def test_the_command_shows_it(trained, command):
     assert code == 0
     assert "Run 'first' finished at step 6" in out
     assert Path(trained.root).exists()
+
+
+def test_the_list_of_runs_follows_one_too(trained, command):
+    code, out, _ = command("runs", "--follow", trained.run("first").root, "--workspace", trained.root)
+    assert code == 0
+    assert "Run 'first' finished at step 6" in out

@@ -1,0 +1,142 @@
+"""What the dialogs share that write something: where to, how far it is, and what came of it."""
+
+from pathlib import Path
+
+from PySide6.QtCore import QStandardPaths, Qt, Signal, Slot
+from PySide6.QtWidgets import (
+    QDialog,
+    QDialogButtonBox,
+    QFileDialog,
+    QHBoxLayout,
+    QLineEdit,
+    QProgressBar,
+    QPushButton,
+    QWidget,
+)
+
+from app.widgets.label import Label
+from app.widgets.layout import row
+from app.widgets.theme import set_role
+
+WIDTH_PX = 560
+
+
+class WriteDialog(QDialog):
+    """Asks where, follows the work, and says what came of it; whoever derives from it says in `begin` what is asked for.
+
+    Signals:
+        stop_requested: The work should end.
+    """
+
+    stop_requested = Signal()
+
+    def __init__(self, name: str, title: str, action: str, parent: QWidget | None = None) -> None:
+        """`name` begins the names of its parts; `action` stands on the button that begins."""
+        super().__init__(parent)
+        self.setObjectName(f"{name}Dialog")
+        self.setWindowTitle(title)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setMinimumWidth(WIDTH_PX)
+        self._works = False
+        self.path_edit = QLineEdit(objectName=f"{name}PathEdit", accessibleName="Place")
+        self.browse_button = QPushButton(
+            "&Browse…", objectName=f"{name}BrowseButton", toolTip="Choose the folder to write into"
+        )
+        self.preview = Label(objectName=f"{name}Preview", wordWrap=True, role="muted")
+        self.problem = Label(objectName=f"{name}Problem", wordWrap=True, visible=False, role="error")
+        self.said = Label(objectName=f"{name}Said", wordWrap=True)
+        self.said.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self.bar = QProgressBar(objectName=f"{name}Bar", visible=False, textVisible=False)
+        self.bar.setAccessibleName("How far it is")
+        self.buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
+        self.begin_button = self.buttons.addButton(action, QDialogButtonBox.ButtonRole.AcceptRole)
+        self.begin_button.setObjectName(f"start{name.title()}Button")
+        self.begin_button.setDefault(True)
+        set_role(self.begin_button, "primary")
+        for button in (self.browse_button, self.buttons.button(QDialogButtonBox.StandardButton.Close)):
+            button.setAutoDefault(False)
+        self.browse_button.clicked.connect(self._browse)
+        self.buttons.accepted.connect(self._begin)
+        self.buttons.rejected.connect(self.reject)
+
+    @property
+    def path(self) -> Path:
+        """Where it should be written."""
+        return Path(self.path_edit.text().strip()).expanduser()
+
+    def begin(self) -> None:
+        """Ask for the work."""
+        raise NotImplementedError
+
+    def file_name(self) -> str:
+        """What the written file or folder is called by itself."""
+        raise NotImplementedError
+
+    def show_place(self, folder: Path) -> None:
+        """Put a folder into the field, with the name of what is written."""
+        self.path_edit.setText(str(folder / self.file_name()))
+
+    def show_share(self, done: int, total: int) -> None:
+        """How far the work is; a total of 0 where nobody knows."""
+        self.bar.setRange(0, total)
+        self.bar.setValue(done)
+
+    def show_result(self, sentence: str) -> None:
+        """What came of it; "" where it was stopped."""
+        self.set_working(False)
+        self.said.setText(sentence or "Stopped. Nothing was written.")
+        self.begin_button.setEnabled(not sentence)
+
+    def show_problem(self, sentence: str) -> None:
+        """Why it could not be done."""
+        self.set_working(False)
+        self.problem.setText(sentence)
+        self.problem.show()
+
+    def set_working(self, works: bool) -> None:
+        """While the work goes on, nothing else can be asked for, and Close is Stop."""
+        self._works = works
+        self.bar.setRange(0, 0)
+        self.bar.setVisible(works)
+        for field in (self.path_edit, self.browse_button, self.begin_button):
+            field.setEnabled(not works)
+        close = self.buttons.button(QDialogButtonBox.StandardButton.Close)
+        close.setText("&Stop" if works else "&Close")
+
+    def reject(self) -> None:
+        """Esc and Close stop the work first."""
+        if self._works:
+            self.stop_requested.emit()
+        else:
+            super().reject()
+
+    def place_row(self) -> QHBoxLayout:
+        """The field of the place, and the button beside it."""
+        return row((self.path_edit, 1), self.browse_button)
+
+    @Slot()
+    def _begin(self) -> None:
+        self.problem.hide()
+        self.said.setText("")
+        self.set_working(True)
+        self.begin()
+
+    @Slot()
+    def _browse(self) -> None:
+        dialog = QFileDialog(self, "Folder to write into", str(self.path.parent))
+        dialog.setFileMode(QFileDialog.FileMode.Directory)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.fileSelected.connect(self._take_folder)
+        dialog.open()
+
+    @Slot(str)
+    def _take_folder(self, folder: str) -> None:
+        self.show_place(Path(folder))
+        self.path_edit.textEdited.emit(self.path_edit.text())
+
+
+def documents_folder() -> Path:
+    """Where a user keeps what is theirs."""
+    return Path(
+        QStandardPaths.writableLocation(QStandardPaths.StandardLocation.DocumentsLocation) or Path.home()
+    )
