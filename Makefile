@@ -61,7 +61,7 @@ $(VENV)/.run: pyproject.toml | system
 	touch $@
 
 $(VENV)/.test: pyproject.toml | system $(VENV)/.run
-	$(BIN)/python -m pip install --no-compile -e ".[dev,serve]"
+	$(BIN)/python -m pip install --no-compile -e ".[dev,serve,cluster]"
 	touch $@
 
 kernels: $(VENV)/.run

@@ -28,8 +28,10 @@ LATER: dict[str, Any] = {
     "tokenizer_sha256": "",
     "kinds": {},
     "eos_id": 3,
+    "shards": {},
 }
 CHUNK_TOKENS = 2**20
+TOKENS_SUFFIX = ".bin"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,8 @@ class Dataset:
     So does `unknown_tokens`: how often `<unk>` stands for what the vocabulary lacks. Files of version 0.1 did not
     count them, and are read as if there were none. Nor did they hold the SHA-256 of the other files, "" for those.
     `kinds` counts the documents of each kind, by the name of the kind; empty where an earlier version wrote the file.
+    `shards` are the files that an engine wrote the tokens into, by name and in order: their tokens and SHA-256. Where there
+    are some, the SHA-256 of a split is that of those of its shards.
     """
 
     folder: Path
@@ -57,6 +61,7 @@ class Dataset:
     tokenizer_sha256: str = ""
     kinds: dict[str, int] = dataclasses.field(default_factory=dict)
     eos_id: int = 3  # the token between two texts
+    shards: dict[str, dict[str, Any]] = dataclasses.field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -81,31 +86,35 @@ class Dataset:
         return "val" if self.val_tokens > 1 else "train"
 
     def tokens(self, split: Split) -> TokenFile:
-        """The token file of a split, open for reading."""
-        return TokenFile(token_path(self.folder, split), self.dtype)
+        """The tokens of a split, open for reading: one file, or shards in their order."""
+        return TokenFile([self.folder / name for name in self._files(split)], self.dtype)
 
     def is_sound(self, name: str) -> bool:
         """False where a file of tokens holds an id that is not in the vocabulary."""
+        if not name.endswith(TOKENS_SUFFIX):
+            return True
+        tokens = TokenFile([self.folder / name], self.dtype)
         return all(
-            self.tokens(split)[start : start + CHUNK_TOKENS].max() < self.vocab_size
-            for split in SPLITS
-            if token_path(self.folder, split).name == name
-            for start in range(0, len(self.tokens(split)), CHUNK_TOKENS)
+            tokens[start : start + CHUNK_TOKENS].max() < self.vocab_size
+            for start in range(0, len(tokens), CHUNK_TOKENS)
         )
 
     @property
     def digests(self) -> dict[str, str]:
         """The SHA-256 of each file beside the description, by the file's name."""
+        whole = {"train": self.train_sha256, "val": self.val_sha256}
         return {
-            token_path(self.folder, "train").name: self.train_sha256,
-            token_path(self.folder, "val").name: self.val_sha256,
-            TOKENIZER_FILE: self.tokenizer_sha256,
-        }
+            name: str(self.shards[name]["sha256"]) if self.shards else whole[split]
+            for split in SPLITS
+            for name in self._files(split)
+        } | {TOKENIZER_FILE: self.tokenizer_sha256}
 
     def to_json(self) -> str:
         """Everything but the folder, which may move; with a SHA-256 of all that is reported."""
         record = {"version": VERSION} | dataclasses.asdict(self)
         del record["folder"]
+        if not self.shards:
+            del record["shards"]
         return json.dumps(record | {"sha256": hash_record(record)}, indent=2) + "\n"
 
     @classmethod
@@ -132,13 +141,27 @@ class Dataset:
             raise ValueError("a field is missing or of another type")
         if not all(type(count) is int for count in record["kinds"].values()):
             raise ValueError("a count of documents is no number")
+        for name, shard in record["shards"].items():
+            is_name = name == Path(name).name and name.endswith(TOKENS_SUFFIX)
+            if not (is_name and isinstance(shard, dict) and isinstance(shard.get("sha256"), str)):
+                raise ValueError("a shard is described by something else than its SHA-256")
         if record["dtype"] != token_dtype(record["vocab_size"]):
             raise ValueError("the type of the tokens is not that of the vocabulary")
         return cls(folder=folder, **record)
 
+    def _files(self, split: Split) -> list[str]:
+        if not self.shards:
+            return [token_path(self.folder, split).name]
+        return [name for name in self.shards if name.startswith(f"{split}-")]
+
 
 def token_path(folder: Path, split: Split) -> Path:
-    return folder / f"{split}.bin"
+    return folder / f"{split}{TOKENS_SUFFIX}"
+
+
+def shard_path(folder: Path, split: Split, shard: int) -> Path:
+    """A file of tokens beside others of the same split. Shards count from 0."""
+    return folder / f"{split}-{shard:05}{TOKENS_SUFFIX}"
 
 
 def read_dataset(folder: Path, stop: StopToken | None = None) -> Dataset:

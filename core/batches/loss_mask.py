@@ -119,4 +119,4 @@ def _is_whole(path: Path, salt: bytes, count: int) -> bool:
 
 def _salt(dataset: Dataset, split: Split) -> bytes:
     """Which token file the bits are of; data sets of version 0.1 did not keep its digest."""
-    return dataset.digests[token_path(dataset.folder, split).name].encode()
+    return (dataset.train_sha256 if split == "train" else dataset.val_sha256).encode()

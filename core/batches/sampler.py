@@ -24,6 +24,9 @@ from core.batches.token_file import TokenFile
 
 PADDING = 0
 IGNORED = -100
+MOST_LISTED = 1 << 24  # windows whose order is kept in memory, 128 MB; of more, it is worked out
+FEISTEL_ROUNDS = 6
+MASK_64 = (1 << 64) - 1
 
 Tokens: TypeAlias = TokenFile | NDArray[np.int64]
 Span = tuple[int, int]  # first token of a window, and the one after its last
@@ -144,9 +147,48 @@ def _shifts(n_tokens: int, windows: Windows) -> tuple[range, int]:
 
 
 @lru_cache(maxsize=2)  # a batch can lie in two epochs
-def _epoch(seed: int, epoch: int, shifts: range, count: int) -> tuple[int, NDArray[np.int64]]:
+def _epoch(seed: int, epoch: int, shifts: range, count: int) -> "tuple[int, NDArray[np.int64] | Shuffled]":
     random = np.random.default_rng((seed, epoch))
-    return int(random.choice(shifts)), random.permutation(count)
+    shift = int(random.choice(shifts))
+    if count > MOST_LISTED:
+        return shift, Shuffled(count, random.integers(1 << 63, size=FEISTEL_ROUNDS).tolist())
+    return shift, random.permutation(count)
+
+
+class Shuffled:
+    """An order of 0 to `count` - 1 that is worked out place by place, and takes no memory.
+
+    Source: J. Black, P. Rogaway, Ciphers with Arbitrary Finite Domains, 2002: a Feistel network over the next even
+    number of bits, walked until the number is below `count`.
+
+    Args:
+        count: How many numbers.
+        keys: One for each round.
+    """
+
+    def __init__(self, count: int, keys: Sequence[int]) -> None:
+        self._count, self._keys = count, keys
+        self._half = (max(count - 1, 1).bit_length() + 1) // 2
+        self._mask = (1 << self._half) - 1
+
+    def __getitem__(self, place: int) -> int:
+        number = self._shuffled(place)
+        while number >= self._count:
+            number = self._shuffled(number)
+        return number
+
+    def _shuffled(self, number: int) -> int:
+        left, right = number >> self._half, number & self._mask
+        for key in self._keys:
+            left, right = right, left ^ (_mixed(right ^ key) & self._mask)
+        return left << self._half | right
+
+
+def _mixed(number: int) -> int:
+    """Source: D. Stafford's thirteenth variant of MurmurHash3's finalizer, as in SplitMix64."""
+    number = (number ^ number >> 30) * 0xBF58476D1CE4E5B9 & MASK_64
+    number = (number ^ number >> 27) * 0x94D049BB133111EB & MASK_64
+    return number ^ number >> 31
 
 
 def _gather(tokens: Tokens, spans: Sequence[Span], windows: Windows, mask: LossMask | None) -> Batch:

@@ -1,7 +1,10 @@
 """A file of token ids: written as a stream, read through memory mapping, so that neither grows with the corpus."""
 
 import hashlib
+from bisect import bisect_right
+from collections.abc import Sequence
 from contextlib import ExitStack
+from itertools import accumulate
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -57,23 +60,39 @@ class TokenFileWriter:
 
 
 class TokenFile:
-    """The ids of a file, read from the disk when they are asked for.
+    """The ids of a file, or of several that follow each other, read from the disk when they are asked for.
 
     Args:
-        path: A file that a `TokenFileWriter` wrote.
-        dtype: The type it was written with.
+        paths: A file that a `TokenFileWriter` wrote, or several.
+        dtype: The type they were written with.
     """
 
-    def __init__(self, path: Path, dtype: str) -> None:
-        empty = path.stat().st_size == 0  # which memory mapping refuses
-        self._ids = np.empty(0, _on_disk(dtype)) if empty else np.memmap(path, _on_disk(dtype), mode="r")
+    def __init__(self, paths: Path | Sequence[Path], dtype: str) -> None:
+        paths = [paths] if isinstance(paths, Path) else paths
+        self._files = [_mapped(path, dtype) for path in paths] or [np.empty(0, _on_disk(dtype))]
+        self._ends = list(accumulate(map(len, self._files)))
 
     def __len__(self) -> int:
-        return len(self._ids)
+        return self._ends[-1]
 
     def __getitem__(self, part: slice) -> NDArray[np.int64]:
-        """A copy of a part, in memory."""
-        return self._ids[part].astype(np.int64)
+        """A copy of a part, in memory. Its step is 1."""
+        start, stop, _ = part.indices(len(self))
+        first = min(bisect_right(self._ends, start), len(self._files) - 1)
+        found = [self._of_file(first, start, stop)]
+        while stop > self._ends[first] and first + 1 < len(self._files):
+            first += 1
+            found.append(self._of_file(first, start, stop))
+        return found[0] if len(found) == 1 else np.concatenate(found)
+
+    def _of_file(self, number: int, start: int, stop: int) -> NDArray[np.int64]:
+        begin = self._ends[number] - len(self._files[number])
+        return self._files[number][max(start - begin, 0) : max(stop - begin, 0)].astype(np.int64)
+
+
+def _mapped(path: Path, dtype: str) -> NDArray[np.unsignedinteger]:
+    empty = path.stat().st_size == 0  # which memory mapping refuses
+    return np.empty(0, _on_disk(dtype)) if empty else np.memmap(path, _on_disk(dtype), mode="r")
 
 
 def _on_disk(dtype: str) -> np.dtype[np.unsignedinteger]:

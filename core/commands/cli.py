@@ -68,6 +68,7 @@ COMMANDS: dict[str, tuple[tuple[str | None, typer.Typer], ...]] = {
         (None, queue.app),
         (None, tokenizer.app),
         ("datasets", datasets.app),
+        (None, datasets.build_app),
         (None, settings.app),
     ),
     "Models": (

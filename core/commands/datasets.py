@@ -2,13 +2,30 @@
 
 from dataclasses import asdict
 from functools import partial
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from core.commands.arguments import Assignments, PresetName, RunFile, first_settings, with_absolute_folder
+from core.commands.engine import (
+    EngineAddress,
+    EngineName,
+    EngineWorkers,
+    FromLake,
+    absolute_place,
+    check_engine,
+)
 from core.commands.place import perform, print_rows
+from core.config.toml import parse_assignments, with_settings
 from core.datasets.listing import dataset_rows, remove_datasets
+from core.lake.dataset import build_sharded_dataset
+from core.lake.engine import ray_engine
+from core.lake.opening import lake_of, note_lake
+from core.lake.store import Store
+from core.runs.folder import Workspace
+from core.trainer.setup import build_run_dataset
 
+build_app = typer.Typer()
 app = typer.Typer(help="List the data sets, and delete those that no run needs.")
 
 COLUMNS = ("name", "documents", "characters", "tokens", "bytes", "used", "runs")
@@ -40,3 +57,29 @@ def remove(
 ) -> int:
     """Delete data sets that no run needs; a later run builds them again."""
     return perform(context, partial(remove_datasets, context.obj.workspace, names or ()))[1]
+
+
+@build_app.command(name="build-dataset")
+def build_command(
+    context: typer.Context,
+    run_file: RunFile = None,
+    preset: PresetName = None,
+    set_: Assignments = None,
+    place: FromLake = None,
+    engine: EngineName = None,
+    address: EngineAddress = None,
+    workers: EngineWorkers = None,
+) -> int:
+    """Build the data set that a run with these settings is trained on, or find it."""
+    workspace: Workspace = context.obj.workspace
+    check_engine(engine, address, workers)
+    start = first_settings(workspace, run_file, preset, None)
+    config = with_absolute_folder(with_settings(start, parse_assignments(set_ or [])))
+    if place is not None:
+        workspace = note_lake(workspace, Store(absolute_place(place)))
+    if engine is None:
+        return perform(context, lambda stop: build_run_dataset(workspace, config, stop))[1]
+    store = lake_of(workspace)
+    with ray_engine(address, workers) as ray:
+        built: Any = lambda stop: build_sharded_dataset(store, config, workspace, ray, stop)  # noqa: E731
+        return perform(context, built)[1]

@@ -1,6 +1,6 @@
 """The commands on files and documents: import, list, search, take in and leave out."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -8,7 +8,16 @@ from typing import Annotated, Literal
 
 import typer
 
-from core.commands.arguments import document_ids, document_number, named_path
+from core.commands.arguments import document_ids, document_number
+from core.commands.engine import (
+    EngineAddress,
+    EngineName,
+    EngineWorkers,
+    FromLake,
+    absolute_place,
+    check_engine,
+    named_place,
+)
 from core.commands.password import VARIABLE, take_password
 from core.commands.place import perform, print_rows, print_sentence
 from core.config.corpus import CleaningConfig, ImportConfig
@@ -18,10 +27,17 @@ from core.config.toml import checked, parse_assignments, secret_names
 from core.corpus.clean import clean
 from core.corpus.library import Library
 from core.corpus.rows import DocumentRow
+from core.corpus.search_index import SearchHit
 from core.documents.folders import is_there
 from core.errors.base import MissingPathError, PasswordOnCommandLineError
+from core.errors.system import absolute_path
 from core.events.document_state import NOT_READ, DocumentState
 from core.events.documents import ImportFinished
+from core.lake.engine import ray_engine
+from core.lake.importing import import_to_lake
+from core.lake.library import LakeLibrary
+from core.lake.opening import open_library
+from core.lake.store import Store
 from core.runs.folder import Workspace
 from core.tasks.corpus.import_files import continue_import, import_files
 from core.tasks.corpus.look_at_library import search_library
@@ -61,8 +77,9 @@ def import_command(
     paths: Annotated[
         list[Path] | None,
         typer.Argument(
-            help="Files and folders; folders are read with their subfolders.",
-            parser=named_path,
+            help="Files and folders; folders are read with their subfolders. With --engine also addresses, such as "
+            "s3://bucket/folder.",
+            parser=named_place,
             metavar="[PATH]...",
         ),
     ] = None,
@@ -97,9 +114,26 @@ def import_command(
     watch: Annotated[
         bool, typer.Option("--watch", help="Watch the folder for new and changed files until Ctrl+C.")
     ] = False,
+    engine: EngineName = None,
+    address: EngineAddress = None,
+    workers: EngineWorkers = None,
+    out: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DIR",
+            help="With --engine, the folder or address for the library's shards; the same command goes on where it stopped.",
+        ),
+    ] = None,
 ) -> int:
     """Read files into the library. Exits with 1 if a path is missing or nothing could be read."""
     workspace = context.obj.workspace
+    check_engine(engine, address, workers)
+    if engine is None and (out is not None or any(isinstance(path, str) for path in paths or ())):
+        raise typer.BadParameter("shards and addresses need --engine ray", param_hint="--out or PATH")
+    if engine is not None and (go_on or retry or again or watch or not paths or out is None):
+        raise typer.BadParameter(
+            "it takes PATH and --out, without --continue, --retry, --again and --watch", param_hint="--engine"
+        )
     if go_on and (paths or retry or again or watch):
         raise typer.BadParameter(
             "it only reads the files that are left; leave the other arguments out", param_hint="--continue"
@@ -113,6 +147,8 @@ def import_command(
     config = checked(ImportConfig, config.model_dump() | {"password": take_password(password)})
     if go_on:
         return _code(*perform(context, lambda stop: continue_import(workspace, config.password, stop)))
+    if engine is not None and paths and out:
+        return _import_by_engine(context, paths, config, out, address, workers)
     missing = [path for path in paths or () if not is_there(path)]
     there = [path for path in paths or () if path not in missing]
     if watch:
@@ -134,9 +170,30 @@ def import_command(
     return code or int(bool(missing))
 
 
+def _import_by_engine(
+    context: typer.Context,
+    paths: Sequence[Path | str],
+    config: ImportConfig,
+    out: str,
+    address: str | None,
+    workers: int | None,
+) -> int:
+    names = [path if isinstance(path, str) else str(absolute_path(path)) for path in paths]
+    for path in paths:
+        if not isinstance(path, str) and not is_there(path):
+            raise MissingPathError(path)
+    store = Store(absolute_place(out))
+    with ray_engine(address, workers) as engine:
+        finished, code = perform(
+            context, lambda stop: import_to_lake(names, config, store, engine, stop), writes=False
+        )
+    return _code(finished, code) if finished else code
+
+
 @app.command()
 def documents(
     context: typer.Context,
+    place: FromLake = None,
     state: Annotated[list[str] | None, typer.Option(help="Only this state; repeat for more.")] = None,
     kind: Annotated[list[str] | None, typer.Option(help="Only this kind; repeat for more.")] = None,
     name: Annotated[str, typer.Option(help="Only files whose name contains this text.")] = "",
@@ -147,7 +204,7 @@ def documents(
 ) -> int:
     """List all files of the library, with their states."""
     keys = {tag_key(one) for one in tag or ()}
-    with _library(context, for_reading=True) as library:
+    with _reading(context, place) as library:
         rows = [
             row
             for row in library.rows()
@@ -171,9 +228,10 @@ def text(
     cleaned: Annotated[
         bool, typer.Option("--cleaned", help="Cleaned as for training, instead of as it was read.")
     ] = False,
+    place: FromLake = None,
 ) -> int:
     """Print the text of a document."""
-    with _library(context, for_reading=True) as library:
+    with _reading(context, place) as library:
         found, row = library.text(document), library.row(document)
     if cleaned:
         found = clean(found, row.kind, CleaningConfig())
@@ -188,11 +246,16 @@ def search(
         str, typer.Argument(help='Words that must all occur; "quoted words" match as a phrase.')
     ],
     most: Annotated[int, typer.Option(min=1, help="Maximum number of documents to list.")] = 20,
+    place: FromLake = None,
 ) -> int:
     """Find documents by the words in them."""
     workspace = context.obj.workspace
-    hits, code = perform(context, lambda stop: search_library(workspace, query, stop), writes=False)
-    with _library(context, for_reading=True) as library:
+    hits: list[SearchHit] | None = None
+    code = 0
+    if place is None:
+        hits, code = perform(context, lambda stop: search_library(workspace, query, stop), writes=False)
+    with _reading(context, place) as library:
+        hits = library.search(query, most) if place is not None else hits
         rows = [
             {"id": hit.document_id, "path": library.row(hit.document_id).path, "snippet": hit.snippet}
             for hit in (hits or ())[:most]
@@ -226,7 +289,7 @@ def exclude(
 @app.command()
 def tags(context: typer.Context) -> int:
     """List the tags, with the documents that have each and the characters of their texts."""
-    with _library(context, for_reading=True) as library:
+    with _reading(context) as library:
         rows = [asdict(tag) for tag in library.tags()]
     print_rows(context, "tag", ("name", "documents", "characters"), rows)
     return 0
@@ -277,19 +340,25 @@ def _documents(ids: list[int]) -> str:
 
 
 def _paths_to_retry(context: typer.Context) -> list[Path]:
-    with _library(context, for_reading=True) as library:
+    with _reading(context) as library:
         rows: list[DocumentRow] = library.rows()
     return [Path(row.path) for row in rows if row.state in AGAIN or row.is_outdated]
 
 
 @contextmanager
-def _library(context: typer.Context, for_reading: bool = False) -> Iterator[Library]:
+def _library(context: typer.Context) -> Iterator[Library]:
     workspace: Workspace = context.obj.workspace
-    if for_reading:
-        workspace.look()
-    else:
-        workspace.prepare()
-    with Library(workspace.library, for_reading) as library:
+    workspace.prepare()
+    with Library(workspace.library) as library:
+        yield library
+
+
+@contextmanager
+def _reading(context: typer.Context, place: str | None = None) -> Iterator[Library | LakeLibrary]:
+    """The workspace's library, or the one of shards at `place`."""
+    workspace: Workspace = context.obj.workspace
+    workspace.look()
+    with LakeLibrary(Store(absolute_place(place))) if place else open_library(workspace) as library:
         yield library
 
 

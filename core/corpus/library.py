@@ -27,16 +27,18 @@ from core.corpus.imports import Interrupted
 from core.corpus.ledger import Reading, Recorded
 from core.corpus.missing import Missing
 from core.corpus.passages import CorpusOverview, CorpusTotals, Passage
-from core.corpus.rows import DocumentRow
+from core.corpus.rows import DocumentRow, Record
 from core.corpus.schema import FAILURES, MIGRATIONS, SCHEMA, SCHEMA_VERSION
 from core.corpus.search_index import SearchHit
 from core.corpus.tags import TagCount
 from core.disk.database import Database, DatabaseFile
 from core.documents.document import PageConfidence
+from core.errors.lake import LakeReadOnlyError
 from core.events.document_state import DocumentState
 from core.events.documents import QueuedFile
 
 ALL_DOCUMENTS = CorpusConfig()
+LAKE_FILE = "library.json"  # beside the file: the library is one of shards, which an engine made
 NEAR = 0.8  # the share of common word sequences from which on a document nearly repeats another
 
 
@@ -51,9 +53,12 @@ class Library(DatabaseFile):
         WorkspaceError: The file cannot be opened or written. So for every method.
         DiskFullError: There is no room; nothing was changed. So for every method that writes.
         DamagedLibraryError: The file is damaged, or not a library. It is left as it is.
+        LakeReadOnlyError: The library of this workspace is one of shards.
     """
 
     def __init__(self, path: Path, for_reading: bool = False) -> None:
+        if path.with_name(LAKE_FILE).exists():
+            raise LakeReadOnlyError(path.parent)
         self._database = Database(path, FAILURES, SCHEMA, SCHEMA_VERSION, MIGRATIONS, for_reading)
 
     # The ledger
@@ -82,6 +87,10 @@ class Library(DatabaseFile):
     def row_of(self, path: str) -> DocumentRow | None:
         """The file of this path, if it was ever tried."""
         return rows.find_row_of(self._database, path)
+
+    def records(self) -> Iterator[Record]:
+        """All that is kept of every file, in the order of their numbers. One text is in memory at a time."""
+        return rows.list_records(self._database)
 
     def page_confidences(self, document_id: int) -> tuple[PageConfidence, ...]:
         """How sure OCR was of each page that it read. Raises as `row` does."""

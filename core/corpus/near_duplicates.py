@@ -119,7 +119,7 @@ def near_pairs(
     Returns:
         The places of both, in order, and their similarity: 3 x (P,)
     """
-    bands = _bands(signatures, threshold)  # (N, B)
+    bands = band_hashes(signatures, threshold)  # (N, B)
     following = np.roll(bands, -1, axis=1)  # (N, B)
     pairs = np.concatenate(
         [
@@ -220,7 +220,7 @@ def _smallest_by_seed(hashes: Hashes, seeds: Places) -> Hashes:
     return smallest
 
 
-def _bands(signatures: NDArray[np.uint16], threshold: float) -> Hashes:
+def band_hashes(signatures: NDArray[np.uint16], threshold: float) -> Hashes:
     """A hash of each band: (N, B)
 
     A band has as many values as leave it `SURE` that two texts of this similarity share one of the bands.

@@ -2,11 +2,11 @@
 
 import hashlib
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Protocol
 
 from core.config.corpus import CleaningConfig, CorpusConfig, Split
 from core.config.renamed import first_json
@@ -50,6 +50,26 @@ class CorpusOverview:
     names: tuple[str, ...]
     kinds: dict[str, int]
     tags: tuple[TagCount, ...]
+
+
+class Corpus(Protocol):
+    """What a data set is built from; `core.corpus.library.Library` says what each of these gives."""
+
+    def totals(self, config: CorpusConfig, /) -> CorpusTotals: ...
+
+    def kinds(self, config: CorpusConfig, /) -> dict[str, int]: ...
+
+    def has_conversations(self, config: CorpusConfig, /) -> bool: ...
+
+    def split_by(self, config: CorpusConfig, /) -> Literal["documents", "blocks"]: ...
+
+    def fingerprint(self, config: CorpusConfig, cleaning: CleaningConfig, /) -> str: ...
+
+    def passages(
+        self, split: Split, config: CorpusConfig, cleaning: CleaningConfig, /
+    ) -> "Iterator[Passage]": ...
+
+    def index_texts(self) -> Iterator[tuple[int, int]]: ...
 
 
 class Passage(NamedTuple):
@@ -100,10 +120,19 @@ def split_by(database: Database, config: CorpusConfig) -> Literal["documents", "
 
 
 def fingerprint(database: Database, config: CorpusConfig, cleaning: CleaningConfig) -> str:
+    return fingerprint_of(
+        _select(database, "kind, sha256, fingerprint", config, CORPUS_ORDER), config, cleaning
+    )
+
+
+def fingerprint_of(
+    documents: Iterable[tuple[str, str, str]], config: CorpusConfig, cleaning: CleaningConfig
+) -> str:
+    """SHA-256, in hexadecimal, of documents in the corpus' order, each with its kind, SHA-256 and fingerprint."""
     # the documents themselves say what it chose
     settings = config.model_dump_json(exclude=set(config.FILTER))
     digest = hashlib.sha256((settings + first_json("cleaning", cleaning)).encode())
-    for values in _select(database, "kind, sha256, fingerprint", config, CORPUS_ORDER):
+    for values in documents:
         digest.update("\n".join(values).encode())
     return digest.hexdigest()
 
@@ -119,11 +148,30 @@ def passages(
         read = text_with(database, document_id, of_text)
         if read is None:
             continue
-        text = clean(read, kind, cleaning)
-        share = config.validation_share if chosen is None else None
-        has_markers = kind_named(kind).has_markers
-        for chunk in chunks_of(text, has_markers, split, share, config.samples):
-            yield Passage(chunk, has_markers, document_id)
+        is_cut = chosen is None
+        yield from passages_of(document_id, read, kind, split, config, cleaning, is_cut)
+
+
+def passages_of(
+    document_id: int,
+    read: str,
+    kind: str,
+    split: Split,
+    config: CorpusConfig,
+    cleaning: CleaningConfig,
+    is_cut: bool,
+) -> Iterator[Passage]:
+    """The passages of one document, or of one side of it.
+
+    Args:
+        read: Its text as it was read.
+        is_cut: Whether its end is kept for validation; else all of it is on one side.
+    """
+    text = clean(read, kind, cleaning)
+    share = config.validation_share if is_cut else None
+    has_markers = kind_named(kind).has_markers
+    for chunk in chunks_of(text, has_markers, split, share, config.samples):
+        yield Passage(chunk, has_markers, document_id)
 
 
 def _validation_documents(database: Database, config: CorpusConfig) -> frozenset[str] | None:

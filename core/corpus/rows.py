@@ -1,6 +1,6 @@
 """The lines of the ledger, as they are shown."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from json import dumps, loads
 from os import sep
@@ -43,6 +43,33 @@ class DocumentRow:
     tags: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Record:
+    """All that the library keeps of a file that is not removed, by the names of its columns."""
+
+    id: int
+    signature: bytes
+    text: str
+    path: str
+    kind: str
+    state: str
+    reason: str
+    sha256: str
+    fingerprint: str
+    repeats: int
+    pages: int
+    characters: int
+    bytes: int
+    text_bytes: int
+    confidence: float
+    confidences: str
+    modified_ns: int
+
+
+RECORD = (
+    "id, coalesce(signature, x''), coalesce(text, ''), path, kind, state, reason, sha256, fingerprint, repeats, pages,"
+    " characters, bytes, text_bytes, confidence, confidences, modified_ns"
+)
 ROW = (
     "documents.id, documents.path, documents.kind, documents.state, documents.reason, documents.pages,"
     " documents.characters, documents.bytes, documents.confidence, documents.included, documents.seconds,"
@@ -60,6 +87,17 @@ FROM_ROWS = (
 def list_rows(database: Database, after: int, most: int | None) -> list[DocumentRow]:
     limit = -1 if most is None else most
     return _rows(database, "documents.id > ? ORDER BY documents.id LIMIT ?", after, limit)
+
+
+def list_records(database: Database) -> Iterator[Record]:
+    last = 0
+    while found := database.query(
+        f"SELECT {RECORD} FROM documents LEFT JOIN texts ON texts.document = id"
+        " LEFT JOIN signatures ON signatures.document = id WHERE id > ? AND NOT removed ORDER BY id LIMIT 1",
+        (last,),
+    ):
+        last = found[0][0]
+        yield Record(*found[0])
 
 
 def find_rows(database: Database, document_ids: Sequence[int]) -> list[DocumentRow]:

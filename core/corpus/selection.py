@@ -6,6 +6,7 @@ where one of them has an excluded tag.
 
 import os
 import unicodedata
+from collections.abc import Iterable
 from json import dumps
 from pathlib import Path
 
@@ -44,14 +45,23 @@ def check_filter(database: Database, config: CorpusConfig) -> None:
     Raises:
         UnknownKindError, UnknownTagError, BadSearchError: One does not.
     """
-    known = [kind.name for kind in KINDS]
-    for kind in config.kinds:
-        if kind not in known:
-            raise UnknownKindError(kind, known)
+    refuse_unknown_kinds(config.kinds)
     for tag in unknown_tags(database, (*config.tags, *config.exclude_tags)):
         raise UnknownTagError(tag)
     if config.search and (reason := search_problem(config.search)):
         raise BadSearchError(config.search, reason)
+
+
+def refuse_unknown_kinds(kinds: Iterable[str]) -> None:
+    """See that these are names of kinds.
+
+    Raises:
+        UnknownKindError: One is not.
+    """
+    known = [kind.name for kind in KINDS]
+    for kind in kinds:
+        if kind not in known:
+            raise UnknownKindError(kind, known)
 
 
 def filter_clauses(config: CorpusConfig) -> list[str]:
@@ -76,7 +86,7 @@ def _of_one_file(passes: Condition) -> Condition:
 
 def _passes(config: CorpusConfig) -> Condition:
     """What one file has to be, but for tags that are excluded."""
-    folders = [_below(folder) for folder in _forms(config.folder)]
+    folders = [_below(folder) for folder in folder_forms(config.folder)]
     condition = Condition(
         f"({' OR '.join(folder.sql for folder in folders)})" if folders else "",
         tuple(value for folder in folders for value in folder.values),
@@ -94,7 +104,7 @@ def _below(folder: str) -> Condition:
     return Condition(BELOW, (folder, len(inside), inside))
 
 
-def _forms(folder: str) -> list[str]:
+def folder_forms(folder: str) -> list[str]:
     """The paths that a library may know a folder by: as it is written, without links, its accents composed or not."""
     if not folder:
         return []

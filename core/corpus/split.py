@@ -27,13 +27,22 @@ def validation_documents(documents: Sequence[DocumentSize], share: float) -> fro
     Returns:
         None where the documents are too few, or too unequal in size, for that: then `part_of` cuts each of them.
     """
-    chosen = frozenset(document.sha256 for document in documents if _lot(document.sha256) < share)
+    chosen = frozenset(document.sha256 for document in documents if is_for_validation(document.sha256, share))
     total = sum(document.characters for document in documents)
     kept = sum(document.characters for document in documents if document.sha256 in chosen)
-    if len(documents) < FEWEST_DOCUMENTS or not 0 < kept < total:
-        return None
-    fits = share / LARGEST_ERROR <= kept / total <= share * LARGEST_ERROR
-    return chosen if fits else None
+    return chosen if splits_by_documents(len(documents), kept, total, share) else None
+
+
+def is_for_validation(sha256: str, share: float) -> bool:
+    """On which side of the split a document lies, where whole documents are kept for validation."""
+    return _lot(sha256) < share
+
+
+def splits_by_documents(documents: int, kept: int, total: int, share: float) -> bool:
+    """Whether whole documents are kept for validation, where these would hold `kept` of `total` characters."""
+    if documents < FEWEST_DOCUMENTS or not 0 < kept < total:
+        return False
+    return share / LARGEST_ERROR <= kept / total <= share * LARGEST_ERROR
 
 
 def part_of(text: str, split: Split, share: float) -> str:

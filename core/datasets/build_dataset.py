@@ -14,7 +14,7 @@ from core.batches.token_file import TokenFileWriter, token_dtype
 from core.config.corpus import Split
 from core.config.run import RunConfig
 from core.control import StopRequested, StopToken, until_stopped
-from core.corpus.library import Library
+from core.corpus.passages import Corpus
 from core.corpus.selection import filter_clauses
 from core.datasets.build_tokenizer import Meter, TrainedTokenizer, build_tokenizer, copy_tokenizer
 from core.datasets.fill_index import fill_index
@@ -50,7 +50,7 @@ class Counts:
 
 
 def build_dataset(
-    library: Library, config: RunConfig, workspace: Workspace, stop: StopToken, tokenizer_file: bytes = b""
+    library: Corpus, config: RunConfig, workspace: Workspace, stop: StopToken, tokenizer_file: bytes = b""
 ) -> Task[Dataset | None]:
     """Learn a tokenizer from the training text and write all text as tokens, unless an earlier run did.
 
@@ -104,7 +104,7 @@ def _remove_leftovers(datasets: Path) -> None:
 
 
 def _find_or_build(
-    library: Library, config: RunConfig, workspace: Workspace, stop: StopToken, tokenizer_file: bytes
+    library: Corpus, config: RunConfig, workspace: Workspace, stop: StopToken, tokenizer_file: bytes
 ) -> Task[Dataset | None]:
     dataset = None
     while dataset is None and not stop.asked:
@@ -112,22 +112,26 @@ def _find_or_build(
         if library.totals(config.corpus).characters == 0:
             raise EmptyCorpusError(filter_clauses(config.corpus))
         folder = workspace.datasets / dataset_name(library, config, tokenizer_file)
-        dataset = yield from _find(folder, config, stop)
+        dataset = yield from find_dataset(folder, config, stop)
         if dataset is None and not stop.asked:
             dataset = yield from _build(library, config, folder, stop, tokenizer_file)
     return dataset
 
 
-def dataset_name(library: Library, config: RunConfig, tokenizer_file: bytes = b"") -> str:
+def dataset_name(library: Corpus, config: RunConfig, tokenizer_file: bytes = b"") -> str:
     """16 hex digits that differ wherever text, splitting, tokenizer or file format do."""
-    text = library.fingerprint(config.corpus, config.cleaning)
+    return name_of(library.fingerprint(config.corpus, config.cleaning), config, tokenizer_file)
+
+
+def name_of(text: str, config: RunConfig, tokenizer_file: bytes = b"") -> str:
+    """The same for a text of this fingerprint."""
     made_of = [text, config.tokenizer.model_dump_json(), str(VERSION)]
     if tokenizer_file:
         made_of.append(hashlib.sha256(tokenizer_file).hexdigest())
     return hashlib.sha256("\n".join(made_of).encode()).hexdigest()[:16]
 
 
-def _find(folder: Path, config: RunConfig, stop: StopToken) -> Task[Dataset | None]:
+def find_dataset(folder: Path, config: RunConfig, stop: StopToken) -> Task[Dataset | None]:
     """The data set if it stands, with the events that say so.
 
     None where it must be built, with a notice where damage is why, or where `stop` was set before that was known.
@@ -146,12 +150,12 @@ def _find(folder: Path, config: RunConfig, stop: StopToken) -> Task[Dataset | No
         yield Notice(f"The data set {folder.name} was damaged and is being rebuilt.")
         return None
     yield TokenizerBuilt(config.tokenizer.kind, dataset.vocab_size, time.perf_counter() - started)
-    yield _built(dataset, reused=True, started=started)
+    yield dataset_built(dataset, reused=True, started=started)
     return dataset
 
 
 def _build(
-    library: Library, config: RunConfig, folder: Path, stop: StopToken, tokenizer_file: bytes
+    library: Corpus, config: RunConfig, folder: Path, stop: StopToken, tokenizer_file: bytes
 ) -> Task[Dataset | None]:
     """A new data set; None where `stop` was set, or the library is no longer the one that `folder` is named after."""
     started = time.perf_counter()
@@ -178,12 +182,12 @@ def _build(
         return None
     finally:
         shutil.rmtree(building, ignore_errors=True)
-    yield _built(dataset, reused=False, started=started)
+    yield dataset_built(dataset, reused=False, started=started)
     return dataset
 
 
 def _encode(
-    library: Library, config: RunConfig, tokenizer: Tokenizer, building: Path, stop: StopToken
+    library: Corpus, config: RunConfig, tokenizer: Tokenizer, building: Path, stop: StopToken
 ) -> Task[Counts]:
     """Write the token file of each split, and count what is written; of training text, also which documents it is of."""
     counts = Counts()
@@ -208,7 +212,7 @@ def _encode(
 
 
 def _describe(
-    library: Library, config: RunConfig, trained: TrainedTokenizer, counts: Counts, folder: Path
+    library: Corpus, config: RunConfig, trained: TrainedTokenizer, counts: Counts, folder: Path
 ) -> Dataset:
     return Dataset(
         folder=folder,
@@ -230,7 +234,8 @@ def _describe(
     )
 
 
-def _built(dataset: Dataset, reused: bool, started: float) -> DatasetBuilt:
+def dataset_built(dataset: Dataset, reused: bool, started: float) -> DatasetBuilt:
+    """The event of a data set that stands. `started` as `time.perf_counter` counts."""
     return DatasetBuilt(
         dataset=dataset.name,
         documents=dataset.documents,

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from core.batches.dataset import TOKENIZER_FILE
 from core.config.run import RunConfig
 from core.control import StopToken, until_stopped
-from core.corpus.library import Library
+from core.corpus.passages import Corpus
 from core.disk.files import write_whole
 from core.events.base import Task
 from core.events.runs import LearningProgress, TokenizerBuilt
@@ -28,7 +28,7 @@ class TrainedTokenizer(NamedTuple):
 
 
 def build_tokenizer(
-    library: Library, config: RunConfig, folder: Path, stop: StopToken
+    library: Corpus, config: RunConfig, folder: Path, stop: StopToken
 ) -> Task[TrainedTokenizer | None]:
     """Train a tokenizer and save it into `folder`.
 

@@ -4,12 +4,12 @@ from collections.abc import Iterator
 
 from core.config.corpus import CorpusConfig
 from core.control import StopToken
-from core.corpus.library import Library
+from core.corpus.passages import Corpus
 from core.errors.system import DiskFullError, ReadOnlyWorkspaceError
 from core.events.documents import TextIndexed
 
 
-def fill_index(library: Library, config: CorpusConfig, stop: StopToken) -> Iterator[TextIndexed]:
+def fill_index(library: Corpus, config: CorpusConfig, stop: StopToken) -> Iterator[TextIndexed]:
     """Fill the index if `config` has a search; where nothing can be written, a search takes longer and finds the same."""
     if not config.search:
         return

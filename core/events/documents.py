@@ -147,3 +147,37 @@ class FileWritten(Event):
 
     path: str
     bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class PartsRead(WorkProgress):
+    """Files that workers of an engine have read, of those that are listed so far."""
+
+    work: ClassVar = "Reading files"
+    unit: ClassVar = "files_"
+
+    files_done: int
+    files_total: int
+
+
+@dataclass(frozen=True, slots=True)
+class PartsCompared(WorkProgress):
+    """Shards of a library that an engine has compared, of all."""
+
+    work: ClassVar = "Comparing documents"
+    unit: ClassVar = "parts_"
+
+    parts_done: int
+    parts_total: int
+
+
+@dataclass(frozen=True, slots=True)
+class LakeWritten(Event):
+    """A library of shards stands at `place`: so many files in so many shards, and the characters of their texts."""
+
+    place: str
+    parts: int
+    files: int
+    documents: int
+    characters: int
+    near_duplicates: int

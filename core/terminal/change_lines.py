@@ -1,5 +1,6 @@
-"""What was renamed, removed and restored, as lines."""
+"""What was renamed, removed and restored, and what stands elsewhere, as lines."""
 
+from core.events.documents import LakeWritten
 from core.events.run_changes import (
     CheckpointsRemoved,
     DatasetsRemoved,
@@ -46,4 +47,12 @@ def _datasets(event: DatasetsRemoved) -> str:
     return f"Deleted {counted(len(event.names), 'data set')}: {file_size(event.bytes)} are free now."
 
 
-LINES = (_renamed, _removed, _restored, _forgotten, _dropped, _datasets)
+def _lake(event: LakeWritten) -> str:
+    return (
+        f"The library of {counted(event.files, 'file')} stands in {event.place}, in {counted(event.parts, 'shard')}: "
+        f"{counted(event.documents, 'document')} with text, {counted(event.characters, 'character')}, "
+        f"{counted(event.near_duplicates, 'near duplicate')}."
+    )
+
+
+LINES = (_renamed, _removed, _restored, _forgotten, _dropped, _datasets, _lake)

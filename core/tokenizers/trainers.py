@@ -51,10 +51,15 @@ def trainer_for(
     """
     if config.kind == "char":
         return CharTrainer(stop)  # every character counts, and counting them needs no room
-    thinning = Thinning(min(1.0, config.learn_mib * 2**20 / max(1, corpus_bytes)))
+    thinning = thinning_for(config, corpus_bytes)
     if config.kind == "word":
         return WordTrainer(config.vocab_size, thinning, stop)
     return BpeTrainer(config.vocab_size, thinning, buffer, stop)
+
+
+def thinning_for(config: TokenizerConfig, corpus_bytes: int) -> "Thinning":
+    """What picks the chunks that a BPE or word vocabulary is learned from; arguments as for `trainer_for`."""
+    return Thinning(min(1.0, config.learn_mib * 2**20 / max(1, corpus_bytes)))
 
 
 class Thinning:
@@ -67,10 +72,19 @@ class Thinning:
     def pick(self, text: str) -> Iterator[str]:
         """What is kept of the next text; all of it where the share is 1."""
         for chunk in cut(text, SAMPLE_CHARACTERS):
-            if self._kept <= self._seen * self._share:
-                self._kept += len(chunk)
+            if self.keeps(len(chunk)):
                 yield chunk
-            self._seen += len(chunk)
+
+    def keeps(self, length: int) -> bool:
+        """Whether the next chunk, of so many characters, is kept."""
+        keeps = self._kept <= self._seen * self._share
+        self._kept += length * keeps
+        self._seen += length
+        return keeps
+
+    @property
+    def keeps_all(self) -> bool:
+        return self._share == 1.0
 
 
 class CharTrainer(TokenizerTrainer):

@@ -8,12 +8,12 @@ from filelock import FileLock, Timeout
 from core.batches.dataset import Dataset
 from core.config.run import RunConfig
 from core.control import StopToken
-from core.corpus.library import Library
 from core.datasets.build_dataset import build_dataset
 from core.disk.files import raising_disk_errors, write_whole
 from core.errors.base import CorpusTooSmallError
 from core.errors.runs import RunBusyError
 from core.events.base import Notice, Task
+from core.lake.opening import open_library
 from core.planning.plan_warnings import data_warnings
 from core.runs.claims import holding_names
 from core.runs.folder import RunFolder, Workspace
@@ -33,7 +33,7 @@ def build_run_dataset(
         tokenizer_file: The content of the base model's tokenizer file; without it, a tokenizer is learned.
     """
     workspace.prepare()
-    with Library(workspace.library) as library:
+    with open_library(workspace, for_reading=False) as library:
         for warning in data_warnings(config, library.totals(config.corpus)):
             # a window shows it before the start
             yield Notice(f"{warning.message} {warning.remedy}", is_detail=True)

@@ -7,6 +7,7 @@ from core.corpus.library import Library
 from core.corpus.missing import Missing
 from core.corpus.rows import DocumentRow
 from core.events.base import at_once
+from core.lake.opening import is_lake
 from core.runs.folder import Workspace
 from core.tasks.corpus.import_files import forget_import
 
@@ -78,6 +79,8 @@ def mark_missing(workspace: Workspace, paths: Sequence[str], stop: StopToken) ->
 def purge_removed(workspace: Workspace, older_than_seconds: float, stop: StopToken) -> int:
     """Forget for good the documents that were removed so long ago or longer, and return how many."""
     del stop
+    if is_lake(workspace):
+        return 0
     with Library(workspace.library) as library:
         return library.purge_removed(older_than_seconds)
 

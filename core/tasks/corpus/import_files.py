@@ -17,6 +17,7 @@ from core.corpus.duplicates import Digested
 from core.corpus.imports import Interrupted
 from core.corpus.library import Library
 from core.corpus.reading import read_and_digest
+from core.corpus.reading_line import ReadingLine, queued, queued_events
 from core.documents.document import Source
 from core.documents.folders import FoundFile, find_files, ledger_path
 from core.documents.isolation import ReaderPool
@@ -34,8 +35,8 @@ from core.events.documents import (
     NearDuplicatesFound,
     TextIndexed,
 )
+from core.lake.opening import is_lake
 from core.runs.folder import Workspace
-from core.tasks.corpus.reading_line import ReadingLine, queued, queued_events
 
 MOST_READERS = 32  # Windows waits for 63 pipes at most, and each reader may take its share of memory
 OWN_FILES_LEFT_OUT = Notice("The workspace's own files are left out.")
@@ -104,6 +105,8 @@ def own_files(workspace: Workspace) -> LeftOut:
 
 def interrupted_import(workspace: Workspace) -> Interrupted | None:
     """An import that began and neither ended nor is going on, in this process or another one."""
+    if is_lake(workspace):
+        return None
     with Library(workspace.library) as library, _beginning(workspace):
         found = library.interrupted_import()
         while found is not None:

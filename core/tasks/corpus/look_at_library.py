@@ -8,7 +8,6 @@ from core.control import StopToken
 from core.corpus.clean import clean
 from core.corpus.difference import differences
 from core.corpus.imports import Interrupted
-from core.corpus.library import Library
 from core.corpus.pages import nearest
 from core.corpus.passages import CorpusOverview, CorpusTotals
 from core.corpus.rows import DocumentRow
@@ -20,6 +19,7 @@ from core.errors.base import UsageError, UserFacingError
 from core.errors.system import DiskFullError, ReadOnlyWorkspaceError
 from core.events.base import Event, Notice, Task, at_once
 from core.events.documents import TextIndexed
+from core.lake.opening import open_library
 from core.runs.folder import Workspace
 from core.tasks.corpus.import_files import interrupted_import
 from core.wording import counted, noun_for
@@ -88,7 +88,7 @@ def list_documents(workspace: Workspace, stop: StopToken) -> Generator[Documents
     Raises:
         WorkspaceError, DamagedLibraryError: The library cannot be used.
     """
-    with Library(workspace.library) as library:
+    with open_library(workspace, for_reading=False) as library:
         last = 0
         while not stop.asked:
             rows = library.rows(after=last, most=ROWS_AT_ONCE)
@@ -106,14 +106,14 @@ def count_corpus(workspace: Workspace, config: CorpusConfig, stop: StopToken) ->
         WorkspaceError, DamagedLibraryError: The library cannot be used.
         UnknownKindError, UnknownTagError, BadSearchError: A part of the filter means nothing in this library.
     """
-    with Library(workspace.library) as library:
+    with open_library(workspace, for_reading=False) as library:
         yield from fill_index(library, config, stop)
         return library.totals(config)
 
 
 def look_at_filter(workspace: Workspace, config: CorpusConfig, stop: StopToken) -> Task[FilterOverview]:
     """What a run with these settings takes of the library, and what its filter can choose among."""
-    with Library(workspace.library) as library:
+    with open_library(workspace, for_reading=False) as library:
         yield from fill_index(library, config, stop)
         try:
             return FilterOverview(library.overview(config, MOST_NAMES))
@@ -141,7 +141,7 @@ def preview_document(
     Raises:
         UnknownDocumentError: There is no document of this number.
     """
-    with Library(workspace.library) as library:
+    with open_library(workspace, for_reading=False) as library:
         row = library.row(document_id)
         read = library.text(document_id, most_characters=LONGEST_PREVIEW)
         pages = library.page_confidences(document_id)
@@ -180,7 +180,7 @@ def preview_passage(
         UnknownDocumentError: There is no document of this number.
         PassageGoneError: It does not hold the passage.
     """
-    with Library(workspace.library, for_reading=True) as library:
+    with open_library(workspace) as library:
         row = library.row(document_id)
         read = library.text(document_id).replace("\r\n", "\n").replace("\r", "\n")
         pages = library.page_confidences(document_id)
@@ -224,7 +224,7 @@ def search_library(workspace: Workspace, query: str, stop: StopToken) -> Task[li
 
     Where nothing can be written, or the disk is full, those are not found, and a `Notice` counts them.
     """
-    with Library(workspace.library, for_reading=True) as library:
+    with open_library(workspace) as library:
         indexed = library.index_texts()
         try:
             while not stop.asked and (step := next(indexed, None)):

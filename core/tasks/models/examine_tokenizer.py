@@ -12,10 +12,10 @@ from core.batches.dataset import Dataset
 from core.batches.token_file import TokenFile
 from core.config.run import RunConfig
 from core.control import StopToken
-from core.corpus.library import Library
 from core.datasets.build_dataset import build_dataset
 from core.events.base import Task, at_once
 from core.inspection.phrase import phrase_of_text, text_bytes, token_text
+from core.lake.opening import open_library
 from core.runs.folder import Workspace
 from core.tokenizers.files import load_tokenizer
 from core.tokenizers.tokenizer import Tokenizer
@@ -84,7 +84,7 @@ def examine_tokenizer(config: RunConfig, workspace: Workspace, stop: StopToken) 
     Raises:
         EmptyCorpusError, WorkspaceError, DiskFullError: As for `build_dataset`.
     """
-    with Library(workspace.library) as library:
+    with open_library(workspace, for_reading=False) as library:
         dataset = yield from build_dataset(library, config, workspace, stop)
     if dataset is None:
         return None

@@ -9,12 +9,12 @@ from core.batches.dataset import Dataset
 from core.batches.origins import Origins, Pairs, read_origins
 from core.config.run import RunConfig
 from core.control import StopToken
-from core.corpus.library import Library
 from core.datasets.locks import acquire
 from core.disk.files import raising_disk_errors
 from core.errors.base import UserFacingError
 from core.events.base import Task
 from core.events.seen import SeenProgress
+from core.lake.opening import open_library
 from core.runs.folder import Workspace
 from core.seen.index import DamagedIndexError, SeenIndex, build_index
 from core.tokenizers.encoding import encode_passages
@@ -77,7 +77,7 @@ def _derived_origins(
     origins = Origins()
     tokens, at = dataset.tokens("train"), 0
     try:
-        with Library(workspace.library, for_reading=True) as library:
+        with open_library(workspace) as library:
             passages = origins.noted(library.passages("train", config.corpus, config.cleaning))
             for encoded in encode_passages(tokenizer, passages):
                 stop.raise_if_asked()

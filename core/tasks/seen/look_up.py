@@ -7,12 +7,12 @@ from core.batches.dataset import Dataset, read_dataset
 from core.config.run import RunConfig
 from core.config.toml import checked
 from core.control import StopToken
-from core.corpus.library import Library
 from core.datasets.unused_datasets import restore
 from core.errors.base import UserFacingError
 from core.errors.runs import NoCheckpointError
 from core.events.base import Task
 from core.events.seen import SeenFound, SeenLocated, SeenPassage, SeenPlace
+from core.lake.opening import open_library
 from core.runs.catalog import Catalog, read_config
 from core.runs.folder import RunFolder, Workspace
 from core.runs.pointers import pointed_step
@@ -106,7 +106,7 @@ def _located(
     if not index.knows_documents:
         return tuple(SeenPlace(problem=UNKNOWN) for _ in passages)
     places: list[SeenPlace] = []
-    with Library(workspace.library, for_reading=True) as library:
+    with open_library(workspace) as library:
         finder = PlaceFinder(library, config.cleaning)
         for one, passage in zip(found.passages[:MOST_LOCATED], passages, strict=False):
             if stop.asked:

@@ -8,6 +8,7 @@ from core.corpus.library import Library
 from core.corpus.pages import nearest, page_of
 from core.corpus.rows import DocumentRow
 from core.events.seen import SeenPlace
+from core.lake.library import LakeLibrary
 from core.seen.index import PassageOrigin
 
 UNKNOWN = "Which document this is of is not known: the library has changed since this data set was built."
@@ -19,7 +20,7 @@ MOST_KEPT = 4  # clean texts in memory
 class PlaceFinder:
     """Finds passages in the clean texts of documents, of which it keeps the last few."""
 
-    def __init__(self, library: Library, cleaning: CleaningConfig) -> None:
+    def __init__(self, library: Library | LakeLibrary, cleaning: CleaningConfig) -> None:
         self._library, self._cleaning = library, cleaning
         self._kept: dict[int, tuple[DocumentRow, str, str] | None] = {}
 

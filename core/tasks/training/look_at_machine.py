@@ -5,10 +5,10 @@ import shutil
 from core.batches.dataset import DESCRIPTION_FILE, Dataset
 from core.config.run import RunConfig
 from core.control import StopToken
-from core.corpus.library import Library
 from core.datasets.build_dataset import dataset_name
 from core.errors.base import UserFacingError
 from core.events.base import at_once
+from core.lake.opening import is_lake, open_library
 from core.planning.machine import Machine, TokenCount, text_and_tokenizer
 from core.planning.step_times import known_times
 from core.runs.folder import Workspace
@@ -25,10 +25,10 @@ def look_at_machine(workspace: Workspace, run: RunConfig, stop: StopToken) -> Ma
 
 def _counted_tokens(workspace: Workspace, run: RunConfig) -> TokenCount | None:
     """What the data set of these documents and this tokenizer counted; None where none was built, or its base has another."""
-    if run.base_model or not workspace.library.exists():
+    if run.base_model or not (workspace.library.exists() or is_lake(workspace)):
         return None
     try:
-        with Library(workspace.library, for_reading=True) as library:
+        with open_library(workspace) as library:
             folder = workspace.datasets / dataset_name(library, run)
         dataset = Dataset.from_json((folder / DESCRIPTION_FILE).read_text(encoding="utf-8"), folder)
     except (OSError, ValueError, UserFacingError):  # what it is of is estimated then

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 from core.config.run import RunConfig
 from core.control import StopToken
-from core.corpus.library import Library
 from core.errors.base import UserFacingError
 from core.events.base import Notice, Task
+from core.lake.opening import open_library
 from core.planning.plan_card import PlanRow, plan_rows
 from core.planning.plan_warnings import plan_warnings
 from core.planning.proposals import PlanWarning
@@ -29,7 +29,7 @@ def plan_run(workspace: Workspace, run: RunConfig, stop: StopToken) -> Task[RunP
     Raises:
         WorkspaceError, DamagedLibraryError: The library cannot be used.
     """
-    with Library(workspace.library, for_reading=True) as library:
+    with open_library(workspace) as library:
         totals = library.totals(run.corpus)
     machine = yield from look_at_machine(workspace, run, stop)
     if totals.characters and machine.times is None:

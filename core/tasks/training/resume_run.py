@@ -10,7 +10,6 @@ from core.config.resuming import explain_changes
 from core.config.run import RunConfig
 from core.config.toml import checked, with_settings
 from core.control import StopRequested, StopToken
-from core.corpus.library import Library
 from core.datasets.build_dataset import dataset_name
 from core.datasets.unused_datasets import restore
 from core.disk.checksums import hash_file
@@ -19,6 +18,7 @@ from core.errors.base import BadSettingError, DamagedDatasetError, LostDatasetEr
 from core.errors.runs import DamagedRunError, LostBaseError, NoCheckpointError, UnknownRunError
 from core.events.base import Notice, Task
 from core.events.runs import CheckpointSaved, RunEnded
+from core.lake.opening import open_library
 from core.runs.base_model import check_base, find_base
 from core.runs.catalog import Catalog
 from core.runs.folder import RunFolder, Workspace
@@ -172,5 +172,5 @@ def _base_tokenizer(workspace: Workspace, folder: RunFolder, config: RunConfig, 
 
 
 def _dataset_name(workspace: Workspace, config: RunConfig, tokenizer_file: bytes) -> str:
-    with Library(workspace.library) as library:
+    with open_library(workspace, for_reading=False) as library:
         return dataset_name(library, config, tokenizer_file)

@@ -9,7 +9,16 @@ from hypothesis import strategies as st
 
 from core.batches import sampler
 from core.batches.distributed import ONE_PROCESS, ProcessGroup
-from core.batches.sampler import IGNORED, PADDING, Windows, chunk, eval_batches, windows_per_epoch
+from core.batches.sampler import (
+    IGNORED,
+    PADDING,
+    Shuffled,
+    Windows,
+    chunk,
+    eval_batches,
+    windows_per_epoch,
+)
+from core.batches.token_file import TokenFile, TokenFileWriter
 from core.config.model import ModelConfig
 from core.config.run import RunConfig
 from core.config.training import TrainingConfig
@@ -205,3 +214,29 @@ def test_a_batch_of_another_size_goes_on_at_the_same_place_in_the_text():
     small = [sampler.batch_at(tokens, 5, seen, Windows(8, 0, 2))[0] for seen in (0, 2)]
     large = sampler.batch_at(tokens, 5, 4, Windows(8, 0, 5))[0]
     assert torch.equal(torch.cat([*small, large]), torch.cat(singles))
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 17, 64, 1000])
+def test_an_order_that_takes_no_memory_has_each_number_once(count):
+    order = Shuffled(count, [11, 5, 7, 3, 2, 9])
+    numbers = [order[place] for place in range(count)]
+    assert sorted(numbers) == list(range(count))
+    assert count < 17 or numbers != sorted(numbers)
+
+
+def test_so_many_windows_that_no_memory_would_hold_their_order_are_each_shown_once(tmp_path, monkeypatch):
+    monkeypatch.setattr(sampler, "MOST_LISTED", 4)
+    sampler._epoch.cache_clear()
+    with TokenFileWriter(tmp_path / "train.bin", "uint16") as writer:
+        writer.append(np.arange(400))
+    tokens, windows = TokenFile(tmp_path / "train.bin", "uint16"), Windows(8, 0, 5)
+    steps = windows_per_epoch(400, windows) // 5
+
+    def shown(seed):
+        return (
+            torch.cat([batch_at(tokens, seed, step, windows)[0] for step in range(steps)]).flatten().tolist()
+        )
+
+    assert len(set(shown(1))) > 5 * (steps - 1) * 8
+    assert shown(1) == shown(1) != shown(2)
+    sampler._epoch.cache_clear()

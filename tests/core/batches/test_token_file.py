@@ -68,3 +68,16 @@ def test_the_digest_is_that_of_the_file(tmp_path):
         writer.append([1, 2])
         writer.append([70_000])
     assert writer.sha256 == hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def test_several_files_are_read_as_one(tmp_path):
+    parts = [[1, 2, 3], [], [4], [5, 6]]
+    paths = [tmp_path / f"train-{number}.bin" for number in range(len(parts))]
+    for path, part in zip(paths, parts, strict=True):
+        written(path, [part])
+    tokens, whole = TokenFile(paths, "uint16"), [1, 2, 3, 4, 5, 6]
+    assert len(tokens) == len(whole)
+    for start in range(-8, 9):
+        for stop in (*range(-8, 9), None):
+            assert tokens[start:stop].tolist() == whole[start:stop]
+    assert TokenFile([], "uint16")[0:5].tolist() == []

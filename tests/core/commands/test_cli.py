@@ -396,10 +396,10 @@ def test_a_workspace_that_cannot_be_written_is_reported(tmp_path, command, argum
 
 
 def test_a_defect_of_ours_is_not_hidden(tmp_path, monkeypatch, command):
-    def broken(path, for_reading):
+    def broken(workspace):
         raise ZeroDivisionError
 
-    monkeypatch.setattr(documents, "Library", broken)
+    monkeypatch.setattr(documents, "open_library", broken)
     with pytest.raises(ZeroDivisionError):
         command("documents", "--workspace", tmp_path)
 

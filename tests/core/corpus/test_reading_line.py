@@ -6,13 +6,13 @@ import pytest
 
 from core.config.corpus import ImportConfig
 from core.control import StopToken
+from core.corpus import reading_line
 from core.corpus.duplicates import Digested, digest_text
 from core.corpus.library import Library
+from core.corpus.reading_line import ReadingLine
 from core.documents.document import Document, PageText, Source
 from core.documents.folders import FoundFile
 from core.documents.isolation import ReaderAnswer
-from core.tasks.corpus import reading_line
-from core.tasks.corpus.reading_line import ReadingLine
 
 
 class TwoReaders:

@@ -1,0 +1,94 @@
+"""The commands that an engine works on, and those that read what it made."""
+
+import json
+from contextlib import contextmanager
+
+import pytest
+
+from core.commands import datasets, documents
+from tests.core.lake.conftest import Here, make_small
+
+
+@contextmanager
+def here(address, workers):
+    yield Here()
+
+
+@pytest.fixture
+def lake(command, tmp_path, monkeypatch):
+    """The folder of a lake that the command made, without Ray's processes."""
+    make_small(monkeypatch)
+    monkeypatch.setattr(documents, "ray_engine", here)
+    monkeypatch.setattr(datasets, "ray_engine", here)
+    folder = tmp_path / "files"
+    folder.mkdir()
+    for number in range(30):
+        (folder / f"tale{number}.txt").write_text(f"Sheep number {number} grazes on hill {number * 7}. " * 30)
+    (folder / "broken.pdf").write_bytes(b"%PDF-1.4 nothing")
+    code, out, err = command("import", folder, "--engine", "ray", "--out", tmp_path / "lake")
+    assert (code, err) == (0, "")
+    assert "30 read, 0 without text, 0 duplicates, 0 not supported, 1 failed" in out
+    return tmp_path / "lake"
+
+
+def test_documents_texts_and_words_of_a_lake(command, records, lake):
+    code, rows = records("documents", "--from", lake, "--state", "failed")
+    assert [(row["state"], row["path"].rpartition("/")[2]) for row in rows] == [("failed", "broken.pdf")]
+    code, hits = records("search", "hill", "--from", lake, "--most", "4")
+    assert (code, len(hits)) == (0, 4)
+    code, out, _ = command("text", hits[0]["id"], "--from", lake)
+    assert "grazes on hill" in out
+    assert command("documents", "--workspace", lake)[0] == 0
+
+
+def test_a_data_set_of_a_lake_and_a_run_on_it(command, records, lake, tmp_path):
+    tiny = [
+        "--set",
+        "tokenizer.kind=char",
+        "--set",
+        "model.context_length=16",
+        "--set",
+        "training.max_steps=2",
+    ]
+    code, events = records("build-dataset", "--from", lake, "--engine", "ray", *tiny)
+    built = [event for event in events if event["event"] == "dataset_built"]
+    assert (code, built[0]["reused"]) == (0, False)
+    description = json.loads((lake / "datasets" / built[0]["dataset"] / "dataset.json").read_text())
+    assert len(description["shards"]) > 3
+    code, events = records("build-dataset", "--from", lake, *tiny)
+    assert [event["reused"] for event in events if event["event"] == "dataset_built"] == [True]
+    code, _, err = command("train", "--workspace", lake, "--name", "a", *tiny)
+    assert code == 0, err
+    code, _, err = command(
+        "pack-run", "--workspace", lake, "--name", "b", "--out", tmp_path / "packed", *tiny
+    )
+    assert code == 0, err
+    assert len(list((tmp_path / "packed").rglob("train-*.bin"))) > 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("import", "s3://bucket/x"), "need --engine ray"),
+        (("import", ".", "--out", "x"), "need --engine ray"),
+        (("import", ".", "--workers", "2"), "add --engine ray"),
+        (("import", ".", "--engine", "ray"), "it takes PATH and --out"),
+        (("import", ".", "--engine", "ray", "--out", "x", "--again"), "it takes PATH and --out"),
+        (("import", "./no-such-file", "--engine", "ray", "--out", "x"), "no-such-file"),
+        (("documents", "--from", "."), "There is no library of shards"),
+        (("search", "x", "--from", "nowhere://x"), "cannot be used"),
+        (("build-dataset", "--from", "."), "There is no library of shards"),
+        (("build-dataset", "--engine", "ray"), "There is no library of shards"),
+    ],
+)
+def test_what_cannot_be_is_a_sentence(command, arguments, said, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    code, _, err = command(*arguments, "--workspace", tmp_path / "w")
+    assert code in (1, 2)
+    assert said in " ".join(err.replace("│", " ").split())
+
+
+def test_a_lake_is_not_changed_by_other_commands(command, lake):
+    for arguments in (("import", lake.parent / "files"), ("remove", "1"), ("tag", "x", "1"), ("sample",)):
+        code, _, err = command(*arguments, "--workspace", lake)
+        assert (code, "made of shards" in err) == (1, True)
