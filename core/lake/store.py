@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 from core.disk.files import DRAFT, rename, sync
 from core.errors.lake import StoreError
+from core.lake.engine import cluster_package
 
 URL = "://"  # what a place in a store has in its name, and a path has not
 FOLDER = "file://"
@@ -100,10 +101,9 @@ def open_place(place: str) -> tuple[FileSystem, str]:
     Raises:
         StoreError: There is no such kind of store, or its package is not installed.
     """
-    from fsspec.core import url_to_fs
-
+    fsspec = cluster_package("fsspec.core")
     with naming(place):
-        fs, root = url_to_fs(place)
+        fs, root = fsspec.url_to_fs(place)
     return fs, str(root).rstrip("/")
 
 

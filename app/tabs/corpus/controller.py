@@ -31,6 +31,7 @@ from core.corpus.imports import Interrupted
 from core.errors.base import UserFacingError
 from core.events.base import Event, Notice, Task
 from core.events.documents import FilesQueued, ImportFinished
+from core.lake.opening import is_lake
 from core.runs.folder import SHEEP
 from core.tasks.corpus.change_library import forget_interrupted
 from core.tasks.corpus.import_files import continue_import, import_files
@@ -95,6 +96,10 @@ class CorpusController(TabController):
             self._file_action("&Watch a folder…", "", "eye", tab.choose_watched_folder),
         ]
         self.edit_actions = [tab.documents.row_actions.remove]
+        if is_lake(context.workspace):
+            tab.make_read_only()
+            for action in self.file_actions:
+                action.setEnabled(False)
         self._show_action = QAction("&Show them", self, toolTip="Show only these files in the table")
         self._go_on_action = QAction("&Go on", self, toolTip="Read the files that are left")
         self._forget_action = QAction("&Forget", self, toolTip="Leave them; what was read stays")

@@ -50,6 +50,7 @@ class DocumentTable(QAbstractTableModel):
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
+        self.is_read_only = False  # nothing can be ticked
         self.summary = Summary()
         self._rows: dict[str, DocumentRow] = {}  # path -> row, in the library's order
         self._shown: list[DocumentRow] = []
@@ -195,7 +196,8 @@ class DocumentTable(QAbstractTableModel):
 
     def flags(self, index: Index) -> Qt.ItemFlag:
         flags = super().flags(index)
-        if index.isValid() and index.column() == USE and has_text(self.row(index)):
+        is_document = index.isValid() and index.column() == USE and has_text(self.row(index))
+        if is_document and not self.is_read_only:
             flags |= Qt.ItemFlag.ItemIsUserCheckable
         return flags
 
@@ -205,6 +207,8 @@ class DocumentTable(QAbstractTableModel):
     def setData(self, index: Index, value: Any, role: int = Qt.ItemDataRole.EditRole) -> bool:
         """Pass on the request to include or exclude a document; its tick follows when the library did."""
         if role != Qt.ItemDataRole.CheckStateRole or not index.isValid() or index.column() != USE:
+            return False
+        if self.is_read_only:
             return False
         self.include_requested.emit([self.row(index).id], Qt.CheckState(value) == Qt.CheckState.Checked)
         return True

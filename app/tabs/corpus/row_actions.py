@@ -50,6 +50,7 @@ class RowActions(QObject):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._rows: Sequence[DocumentRow] = ()
+        self._is_read_only = False
         self.include = self._action(
             "&Include", "check", self._include, "Include the selected files in the corpus (Space)"
         )
@@ -105,12 +106,18 @@ class RowActions(QObject):
             self.open_folder: 1 <= len(rows) <= MOST_OPENED,
             self.copy: bool(rows),
         }
+        reading = self.open_file, self.open_folder, self.copy
         for action, fitting in fits.items():
-            action.setEnabled(fitting)
+            action.setEnabled(fitting and (action in reading or not self._is_read_only))
         retriable = [row.state for row in rows if _is_retriable(row)]
         never_read = bool(retriable) and set(retriable) == {DocumentState.CANCELLED}
         self.retry.setText("Read &now" if never_read else "Re&try")
         self.retry.setToolTip(READ_NOW_TIP if never_read else RETRY_TIP)
+
+    def make_read_only(self) -> None:
+        """Offer only what changes nothing of the library."""
+        self._is_read_only = True
+        self.follow(self._rows)
 
     def buttons(self) -> list[QAction]:
         """Those that stand below the table."""
@@ -144,6 +151,8 @@ class RowActions(QObject):
         self._request_included(False)
 
     def _request_included(self, included: bool) -> None:
+        if self._is_read_only:
+            return
         wanted = [row.id for row in self._rows if has_text(row) and row.included != included]
         if wanted:
             self.include_requested.emit(wanted, included)
@@ -218,6 +227,7 @@ class ActionRow(QWidget):
 
     def __init__(self, actions: RowActions, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self._is_read_only = False
         self.count_label = Label(objectName="chosenLabel", role="muted")
         self.near_button = QToolButton(objectName="nearButton", autoRaise=True)
         self.near_button.setToolTip(
@@ -267,8 +277,14 @@ class ActionRow(QWidget):
     def show_summary(self, summary: Summary) -> None:
         self.near_button.setText(f"Exclude &near duplicates ({summary.near_included:,})")
         self.near_button.setAccessibleName(self.near_button.text().replace("&", ""))
-        self.near_button.setEnabled(summary.near_included > 0)
-        self.near_button.setVisible(summary.near_included > 0)
+        is_offered = summary.near_included > 0 and not self._is_read_only
+        self.near_button.setEnabled(is_offered)
+        self.near_button.setVisible(is_offered)
+
+    def make_read_only(self) -> None:
+        """Offer nothing that changes the library."""
+        self._is_read_only = True
+        self.show_summary(Summary())
 
     @Slot(QWidget, QWidget)
     def _pass_focus_on(self, before: QWidget | None, _now: QWidget | None) -> None:

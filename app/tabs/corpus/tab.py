@@ -66,6 +66,12 @@ class CorpusTab(DropArea, Tab):
             return self.first_start.sample_button
         return self.documents.view
 
+    def make_read_only(self) -> None:
+        """Show a library that nobody changes."""
+        self.table.is_read_only = True
+        for part in (self.tools, self.documents.row_actions, self.documents.action_row):
+            part.make_read_only()
+
     def import_config(self) -> ImportConfig:
         """How the next files are to be read."""
         return self.tools.options.config()

@@ -21,6 +21,9 @@ LONGEST_FOLDER = 24  # characters of a watched folder's path
 
 _TOTALS_HELP = "Documents that are ticked. How many tokens they have depends on the tokenizer: the plan in the Train tab says it."
 
+READ_ONLY = " · read-only: a library of shards"
+_READ_ONLY_HELP = "An engine made this library: it can be searched and trained on. Another workspace takes documents of yours."
+
 
 class ToolRow(QWidget):
     """Totals on the left, buttons on the right.
@@ -37,6 +40,7 @@ class ToolRow(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self._is_read_only = False
         self.totals = ElidedLabel(objectName="totalsLabel")
         self.watch_chip = _watch_chip()
         self.watch_chip.clicked.connect(self.unwatch_requested)
@@ -58,9 +62,17 @@ class ToolRow(QWidget):
         """What is in the corpus now."""
         documents = counted(summary.documents, "document")
         characters = counted(summary.characters, "character")
-        totals = f"{documents} · {characters}"
+        totals = f"{documents} · {characters}{READ_ONLY * self._is_read_only}"
         self.totals.setText(totals if summary.documents else "No text to learn from yet")
-        self.totals.setToolTip(f"{self.totals.text()}\n{_TOTALS_HELP}")
+        help_text = _READ_ONLY_HELP if self._is_read_only else _TOTALS_HELP
+        self.totals.setToolTip(f"{self.totals.text()}\n{help_text}")
+
+    def make_read_only(self) -> None:
+        """Say that nothing can be added, in place of the buttons that add."""
+        self._is_read_only = True
+        for button in (self.options, self.sample_button, self.add_button):
+            button.hide()
+        self.show_summary(Summary())
 
     def show_watched(self, folder: Path | None) -> None:
         """The folder that is watched, or None."""
