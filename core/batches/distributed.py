@@ -1,14 +1,18 @@
 """Which of the processes that train one model together this is. One process alone is the default.
 
-A backend for several processes is a subclass of `ProcessGroup` with `all_reduce`, `broadcast` and `should_stop` of its
-own, as `core/training/process_group.py` has it. A run asks its group for the rest too: which rows of a batch are this
-process's, what seeds its dropout, whether it writes files.
+A backend for several processes is a subclass of `ProcessGroup` with methods of its own, as
+`core/training/process_group.py` has it. A run asks its group for the rest too: which rows of a batch are this process's,
+what seeds its dropout, whether it writes files.
 """
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from core.control import StopToken
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 Summand = TypeVar("Summand")  # a number or a tensor
 Told = TypeVar("Told")
@@ -26,10 +30,19 @@ class ProcessGroup:
         """True for the one process that saves checkpoints, writes samples and keeps the journal."""
         return self.rank == 0
 
+    @property
+    def shards(self) -> bool:
+        """Whether each process has only some rows of every weight, so that all pass through the model in step."""
+        return False
+
     def share_of(self, count: int) -> range:
         """Which of `count` rows are this process's; those of all ranks, in order, are all of them."""
         first, end = (rank * count // self.world_size for rank in (self.rank, self.rank + 1))
         return range(first, end)
+
+    def most_rows(self, count: int) -> int:
+        """How many of `count` rows the process with most of them has, where all must pass as often; else 0."""
+        return -(-count // self.world_size) if self.shards else 0
 
     def all_reduce(self, value: Summand) -> Summand:
         """The sum of what all processes have there: a count, a loss or a gradient."""
@@ -38,6 +51,24 @@ class ProcessGroup:
     def broadcast(self, value: Told) -> Told:
         """What the main process has there, in every process."""
         return value
+
+    def rows_in_each(self, rows: Sequence[int]) -> list[tuple[int, ...]]:
+        """How many rows of each part of a weight every process has, where the parts have so many: all, unless they are sharded."""
+        return [(count,) * self.world_size for count in rows]
+
+    def compute_once(
+        self,
+        compute: "Callable[[Sequence[Tensor]], Sequence[Tensor]]",
+        matrices: "Sequence[Tensor]",
+        rows: Sequence[tuple[int, ...]],  # noqa: ARG002  # of sharded ones
+    ) -> "Sequence[Tensor]":
+        """What `compute` makes of matrices of one size, each computed by one of all processes.
+
+        Args:
+            matrices: What this process has of each, (its rows, N). The result has the same.
+            rows: How many rows of each every process has.
+        """
+        return compute(matrices)
 
     def wait_for_all(self) -> None:
         """Go on when all processes have come here."""

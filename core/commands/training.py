@@ -62,9 +62,10 @@ def train(
         typer.Option("--queue", help="Add the run to the queue instead; `queue --run` trains it."),
     ] = False,
     parallel: Annotated[
-        Literal["ddp"] | None,
+        Literal["ddp", "fsdp"] | None,
         typer.Option(
-            help="Under torchrun: train in all its processes, each with the whole model and its rows of every batch. "
+            help="Under torchrun: train in all its processes, each with its rows of every batch. With ddp each has the whole "
+            "model, with fsdp some rows of every weight, for a model that is too large for one. "
             "Needs --name; a run of that name is resumed."
         ),
     ] = None,
@@ -81,7 +82,7 @@ def train(
             raise typer.BadParameter("only new runs can be queued; leave out --queue or --resume")
         resumed = name or _last_run(workspace)
         if parallel:
-            return _train_together(context, name, None, changes, at)
+            return _train_together(context, name, parallel, None, changes, at)
         return perform(context, lambda stop: resume_run(workspace, resumed, changes, stop, at))[1]
     if at:
         raise typer.BadParameter("only a resumed run can continue from a checkpoint; add --resume")
@@ -90,7 +91,7 @@ def train(
     if parallel:
         if queue:
             raise typer.BadParameter("leave out --queue or --parallel")
-        return _train_together(context, name, config, {})
+        return _train_together(context, name, parallel, config, {})
     if queue:  # the best checkpoint of its base may be another one when its turn comes
         config = config.model_copy(update={"base_model": base or ""})
         return enqueue(context, name or _unused_name(workspace), config)
@@ -105,7 +106,12 @@ def train(
 
 
 def _train_together(
-    context: typer.Context, name: str | None, config: RunConfig | None, changes: dict[str, Any], at: str = ""
+    context: typer.Context,
+    name: str | None,
+    parallel: Literal["ddp", "fsdp"],
+    config: RunConfig | None,
+    changes: dict[str, Any],
+    at: str = "",
 ) -> int:
     """The exit code is 0 where the run was stopped, or torchrun would begin it again."""
     if "TORCHELASTIC_RUN_ID" not in os.environ:
@@ -113,7 +119,9 @@ def _train_together(
     if name is None:  # each process would choose one, and a start after a failure another
         raise typer.BadParameter("several processes need to know the run: add --name")
     workspace: Workspace = context.obj.workspace
-    told, _ = perform(context, lambda stop: train_together(workspace, name, config, changes, stop, at))
+    told, _ = perform(
+        context, lambda stop: train_together(workspace, name, parallel, config, changes, stop, at)
+    )
     return 0 if told else 1
 
 

@@ -326,6 +326,21 @@ class ProcessLostError(UserFacingError):
     remedy = "Start the same command again: the run resumes from its last checkpoint."
 
 
+@contextmanager
+def raising_lost_processes() -> Iterator[None]:
+    """Turn what torch raises where processes cannot reach each other into a sentence.
+
+    Raises:
+        ProcessLostError: It raised something; nothing but their exchange is inside.
+        OutOfMemoryError: What is exchanged needed more memory than there is.
+    """
+    try:
+        with raising_memory_errors():
+            yield
+    except RuntimeError as cause:  # the only class that gloo's failures have
+        raise ProcessLostError from cause
+
+
 class NotUnderTorchrunError(UsageError):
     """A run that several processes are to train, and torchrun has started none."""
 

@@ -17,6 +17,8 @@ from core.model.memory import available_bytes
 from core.runs.checkpoint import save_checkpoint
 from core.runs.folder import RunFolder
 from core.runs.state import CheckpointState
+from core.runs.tensor_file import in_file_order
+from core.training.sharding import gathered, is_sharded
 
 LEAST_BYTES = 1 << 24  # what is smaller is written in less time than it is worth to hand over
 MOST_SHARE = 0.5  # of the free memory that a copy may take
@@ -112,7 +114,12 @@ def tensor_bytes(*named: Mapping[str, Tensor]) -> int:
 
 
 def _copied(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    return {name: tensor.detach().to("cpu", copy=True) for name, tensor in tensors.items()}
+    """In memory, and whole; gathered in the order in which they would be written."""
+    copies = gathered(in_file_order(tensors), keeps=True)
+    return {
+        name: copy if is_sharded(tensors[name]) else copy.to("cpu", copy=True)
+        for name, copy in copies.items()
+    }
 
 
 def _fits_beside(weights: Mapping[str, Tensor], optimizer: Mapping[str, Tensor]) -> bool:

@@ -1,5 +1,6 @@
 """Reading a run back: its model, its tokenizer, and what its optimizer needs to go on."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,7 @@ from core.runs.pointers import find_checkpoint
 from core.runs.state import OPTIMIZER, TOKENIZER, WEIGHTS, CheckpointState, check_file, read_state
 from core.tokenizers.files import load_tokenizer
 from core.tokenizers.tokenizer import ROLES, Tokenizer
+from core.training.sharding import put
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,7 @@ def load_model(
     *,
     adapter: bool = True,
     for_training: bool = False,
+    prepare: Callable[[Transformer], None] | None = None,
 ) -> LoadedModel:
     """Open the checkpoint called "best", "last" or by its step.
 
@@ -54,6 +57,7 @@ def load_model(
         dtype: Of its weights in memory; those that the file has in another one are rounded to it.
         adapter: Whether an adapter of LoRA's is merged into its weights; without, it is the model that it was learned for.
         for_training: An adapter stays beside them, as it is trained.
+        prepare: Called with the model before its weights are read, whose memory nobody has touched by then: it may shard it.
 
     Raises:
         DamagedRunError: The run's settings or tokenizer cannot be read, or the tokenizer is another than in training.
@@ -72,6 +76,8 @@ def load_model(
         model = Transformer(config.model, tokenizer.vocab_size, seed=None)
     if for_training:
         add_adapters(model, config.training)
+    if prepare is not None:
+        prepare(model)
     restore_weights(model, weights, checkpoint, dtype)
     return LoadedModel(model.eval(), tokenizer, config, state)
 
@@ -230,7 +236,7 @@ def restore_weights(
     with torch.no_grad():
         if dtype == torch.float32:
             for name, tensor in model_weights(model).items():
-                tensor.copy_(weights[name])
+                put(tensor, weights[name])
             return
         for name, parameter in model.named_parameters():  # what nobody wrote into has taken no memory yet
             parameter.data = weights[name].to(dtype)

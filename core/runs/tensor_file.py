@@ -10,12 +10,14 @@ Source:
 import hashlib
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import chain
 from pathlib import Path
 
 import torch
 from torch import Tensor
+
+from core.training.sharding import whole
 
 # The format's names of the types, in the order in which the library lays tensors of them out
 TYPES = {
@@ -36,7 +38,7 @@ def write_tensors(path: Path, tensors: dict[str, Tensor]) -> str:
     """Write a new file, byte for byte as the library would, and wait until it is on the disk.
 
     Args:
-        tensors: By name; their types are among `TYPES`.
+        tensors: By name; their types are among `TYPES`. Sharded ones are gathered one by one, in the order of `in_file_order`.
 
     Returns:
         Its SHA-256, in hexadecimal, of what left the memory.
@@ -44,8 +46,7 @@ def write_tensors(path: Path, tensors: dict[str, Tensor]) -> str:
     Raises:
         OSError: It could not be written, or no room was left; a part of it can be there.
     """
-    kinds = list(TYPES)
-    ordered = dict(sorted(tensors.items(), key=lambda item: (kinds.index(item[1].dtype), item[0])))
+    ordered = in_file_order(tensors)
     digest = hashlib.sha256()
     with path.open("xb", buffering=0) as file:
         for part in chain([memoryview(_header(ordered))], _parts(ordered.values())):
@@ -55,6 +56,12 @@ def write_tensors(path: Path, tensors: dict[str, Tensor]) -> str:
                 rest = rest[file.write(rest) :]
         os.fsync(file.fileno())
     return digest.hexdigest()
+
+
+def in_file_order(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """The tensors as a file has them one after the other."""
+    kinds = list(TYPES)
+    return dict(sorted(tensors.items(), key=lambda item: (kinds.index(item[1].dtype), item[0])))
 
 
 def _header(tensors: dict[str, Tensor]) -> bytes:
@@ -75,6 +82,6 @@ def _header(tensors: dict[str, Tensor]) -> bytes:
 
 def _parts(tensors: Iterable[Tensor]) -> Iterable[memoryview]:
     for tensor in tensors:
-        content = tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().data
+        content = whole(tensor.detach()).cpu().contiguous().reshape(-1).view(torch.uint8).numpy().data
         for start in range(0, len(content), PART_BYTES):
             yield content[start : start + PART_BYTES]

@@ -49,8 +49,10 @@ def choose_compute(
     workspace: Workspace,
     stop: StopToken,
     before: ComputePlan | None = None,
+    is_sharded: bool = False,
 ) -> Task[ComputePlan | None]:
-    """The plan to train with. "auto" measures once per shape and machine, so that two runs alike stay alike.
+    """The plan to train with. "auto" measures once per shape and machine, so that two runs alike stay alike; a model that
+    is sharded takes the simplest, for no process could pass through it alone.
 
     Beside other programs that use the processor it measures anew, and nothing is remembered of that: there two runs alike
     can differ in rounding.
@@ -74,7 +76,7 @@ def choose_compute(
     choices = choices_for(config, device)
     if before is not None:
         choices = _kept(choices, before)
-    if not choices.is_open:
+    if not choices.is_open or is_sharded:
         return choices.simplest
     key, is_busy = (f"compute {device}", _depends_on(config, model.vocab_size)), _is_busy()
     measured = None if is_busy else _read_measured(remembered(workspace, *key), choices)

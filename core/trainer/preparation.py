@@ -87,6 +87,7 @@ def open_session(
     rows = yield from rows_that_fit(
         config, dataset, device, rows_to_begin_with(config, device, before, state)
     )
+    rows = group.broadcast(rows)
     if dataset.val_tokens < 2:
         yield Notice(
             "There is too little text for a validation split: the run is evaluated on its training text."
@@ -155,15 +156,16 @@ def _begun(place: RunPlace, stop: StopToken) -> Task[Session | None]:
     config, dataset = place.config, place.dataset
     tokenizer = load_tokenizer(place.folder.tokenizer)
     plan = new_plan(config, dataset, TrainingProgress())
-    model = Transformer(config.model, tokenizer.vocab_size, config.training.seed).to(place.device)
+    model = Transformer(config.model, tokenizer.vocab_size, config.training.seed)
     if config.base_model:
         base = find_base(place.workspace, config.base_model)
         load_base_weights(model, base.run, base.which, stop)
         add_adapters(model, config.training)
+    place.settle(model)
     compute = yield from _compute_of_all(place, model, stop)
     if compute is None:
         return None
-    train_state = make_train_state(model, config.training, compute)
+    train_state = make_train_state(model, config.training, compute, place.group)
     return Session(
         folder=place.folder,
         config=config,
@@ -186,7 +188,9 @@ def _compute_of_all(
     config, workspace = place.config, place.workspace
     if not place.group.is_main:
         return place.group.broadcast(remembered_plan(workspace, config, model.device, model.vocab_size))
-    chosen = yield from choose_compute(model, config, place.dataset, workspace, stop, before)
+    chosen = yield from choose_compute(
+        model, config, place.dataset, workspace, stop, before, place.group.shards
+    )
     return place.group.broadcast(chosen)
 
 
@@ -269,7 +273,8 @@ def raising_compile_errors(compiles: bool) -> Iterator[None]:
 def _restored(place: RunPlace, stop: StopToken, resume_at: int | None) -> Task[Session | None]:
     """The run as a checkpoint left it, on this device."""
     folder, config, dataset = place.folder, place.config, place.dataset
-    loaded = load_model(folder, "last" if resume_at is None else str(resume_at), stop, for_training=True)
+    which = "last" if resume_at is None else str(resume_at)
+    loaded = load_model(folder, which, stop, for_training=True, prepare=place.settle)
     state = loaded.state
     assert state.windows is not None  # which version 0.1 did not keep: `adopt_first_format` came before
     before = checked(TrainingConfig, state.settings["training"])
@@ -284,12 +289,12 @@ def _restored(place: RunPlace, stop: StopToken, resume_at: int | None) -> Task[S
         )
     if state.step == plan.steps and looked:
         raise RunFinishedError(folder.name, state.step, higher_limits(config.training, plan, progress))
-    model = loaded.model.to(place.device)
+    model = loaded.model
     computed = ComputePlan(state.precision, state.attention, state.threads)  # type: ignore[arg-type]  # compared with names
     compute = yield from _compute_of_all(place, model, stop, computed)
     if compute is None:
         return None
-    train_state = make_train_state(model, config.training, compute)
+    train_state = make_train_state(model, config.training, compute, place.group)
     restore_optimizer(
         train_state.optimizer, model, read_optimizer(folder.checkpoint(state.step), state, stop)
     )

@@ -62,7 +62,7 @@ def _steps_and_looks(session: Session, stop: StopToken, look_at_load: Callable[[
             if _stops_early(session):
                 break
     step = session.progress.step
-    if saved_step < step and session.group.is_main:
+    if saved_step < step:
         with session.averaged_weights():
             yield from _save_unevaluated(session)
     yield from saved_at_last(session)
@@ -101,14 +101,15 @@ def _evaluation_is_due(session: Session) -> bool:
 
 
 def _snapshot_is_due(session: Session) -> bool:
-    return session.training.has_snapshot(session.progress.step) and session.group.is_main
+    return session.training.has_snapshot(session.progress.step)
 
 
 def _snapshot_of_the_start(session: Session) -> Task[None]:
     """What snapshots there are where a run begins or goes on: none of a step that it has not taken, and that of its step."""
     if session.group.is_main:
         drop_snapshots_after(session.folder, session.progress.step)
-    if _snapshot_is_due(session) and session.progress.step not in snapshot_steps(session.folder):
+    is_there = session.group.broadcast(session.progress.step in snapshot_steps(session.folder))
+    if _snapshot_is_due(session) and not is_there:
         yield from save_snapshot_now(session)
 
 
@@ -127,12 +128,13 @@ def _look_and_save(session: Session, stop: StopToken) -> Task[bool]:
         False where it was cut off.
     """
     evaluated = yield from _evaluated(session, stop)
-    samples: list[SampleWritten] | None = []
-    if evaluated is None or session.group.is_main:
-        samples = write_samples(session, stop) if evaluated else None
+    samples: list[SampleWritten] | None = None if evaluated is None else []
+    if evaluated is not None and session.training.sample_tokens:
+        model = session.model_to_write_with()
+        samples = write_samples(session, model, stop) if session.group.is_main else []
+        del model
     if session.group.broadcast(evaluated is None or samples is None):
-        if session.group.is_main:
-            yield from _save_unevaluated(session)
+        yield from _save_unevaluated(session)
         return False
     assert evaluated is not None
     assert samples is not None
@@ -142,7 +144,7 @@ def _look_and_save(session: Session, stop: StopToken) -> Task[bool]:
     if session.group.is_main:
         yield evaluated
         yield from samples
-        yield from save(session, evaluated.loss)
+    yield from save(session, evaluated.loss)
     return True
 
 

@@ -4,6 +4,7 @@ from core.control import Returning, StopToken
 from core.events.replies import ReplyEnded
 from core.events.runs import SampleWritten
 from core.generation.writing import write_batches
+from core.model.transformer import Transformer
 from core.trainer.sample_prompts import sample_prompts
 from core.trainer.session import Session
 
@@ -11,8 +12,11 @@ PROMPT_TOKENS = 8
 SEARCH_TOKENS = 65_536  # of the validation text, to find beginnings of documents in
 
 
-def write_samples(session: Session, stop: StopToken) -> list[SampleWritten] | None:
+def write_samples(session: Session, model: Transformer, stop: StopToken) -> list[SampleWritten] | None:
     """What the model writes now, in the order of the prompts, all of them at once; none where the run wants none.
+
+    Args:
+        model: As `session.model_to_write_with` gives it.
 
     Returns:
         None where `stop` was set meanwhile: half a sample is none, for a run that was stopped here should read like
@@ -26,10 +30,7 @@ def write_samples(session: Session, stop: StopToken) -> list[SampleWritten] | No
     config = session.config.sampling.model_copy(
         update={"seed": session.training.seed, "max_new_tokens": session.training.sample_tokens}
     )
-    session.model.eval()
-    writing = Returning(
-        write_batches(session.model, session.tokenizer, prompts, [config] * len(prompts), stop)
-    )
+    writing = Returning(write_batches(model, session.tokenizer, prompts, [config] * len(prompts), stop))
     for _ in writing:
         stop.wait_while_held()
     ended: list[ReplyEnded] = writing.result

@@ -15,8 +15,10 @@ from core.runs.checkpoint import save_snapshot
 from core.runs.checkpoint_writer import Written, takes_long, tensor_bytes
 from core.runs.loading import model_weights
 from core.runs.state import TOKENIZER, CheckpointState
+from core.runs.tensor_file import in_file_order
 from core.trainer.session import Session
 from core.training.optimizer import optimizer_tensors
+from core.training.sharding import gathered, whole
 
 Saved = Generator[CheckpointSaved, None, None]
 
@@ -24,10 +26,21 @@ Saved = Generator[CheckpointSaved, None, None]
 def save(
     session: Session, val_loss: float | None
 ) -> Generator[CheckpointBegun | CheckpointSaved, None, None]:
-    """Begin to save this step, after the checkpoint before is whole; it is reported at once where it is small."""
+    """Begin to save this step, after the checkpoint before is whole; it is reported at once where it is small.
+
+    The main process saves; the others give it their rows of what is sharded.
+    """
+    if not _takes_part(session):
+        return
     yield from saved_at_last(session)
+    if session.group.shards:
+        session.group.broadcast(None)  # as patient as the disk may be slow
     weights = model_weights(session.model)
     optimizer = optimizer_tensors(session.train_state.optimizer, session.model)
+    if not session.group.is_main:
+        for tensors in (weights, optimizer):
+            gathered(in_file_order(tensors), keeps=False)
+        return
     size = tensor_bytes(weights, optimizer)
     if takes_long(size):
         yield CheckpointBegun(session.progress.step, size)
@@ -35,6 +48,10 @@ def save(
         session.folder, weights, optimizer, _state(session, val_loss), session.training.keep_checkpoints
     )
     yield from saved_by_now(session)
+
+
+def _takes_part(session: Session) -> bool:
+    return session.group.is_main or session.group.shards
 
 
 def saved_by_now(session: Session) -> Saved:
@@ -55,19 +72,24 @@ def _reported(written: Written | None) -> Saved:
 
 
 def save_snapshot_now(session: Session) -> Generator[CheckpointSaved | SnapshotSaved, None, None]:
-    """Save the weights of this step; their average, where the run keeps one, as a checkpoint does.
+    """Save the weights of this step; their average, where the run keeps one, as a checkpoint does. Who saves: as for `save`.
 
     Raises:
         TrainingDivergedError: One of them is not finite.
     """
+    if not _takes_part(session):
+        return
     yield from saved_at_last(session)  # both would clear away what the other has half written
     started = time.perf_counter()
     step = session.progress.step
     dtype: torch.dtype = getattr(torch, session.training.snapshot_dtype)
     with session.averaged_weights():
         weights = model_weights(session.model)
-        if not all(tensor.isfinite().all() for tensor in weights.values()):
+        if not all(whole(tensor.isfinite().all()) for tensor in weights.values()):
             raise TrainingDivergedError(step)
+        weights = gathered(weights, keeps=session.group.is_main)
+        if not session.group.is_main:
+            return
         place = save_snapshot(session.folder, weights, _state(session, val_loss=None), dtype)
     yield SnapshotSaved(step, str(place), _bytes_in(place), time.perf_counter() - started)
 

@@ -22,10 +22,12 @@ from core.disk.checksums import hash_file
 from core.errors.runs import OutOfMemoryError, raising_memory_errors
 from core.events.base import Notice
 from core.events.runs import Evaluated, StepDone
-from core.model.lora import is_adapter
+from core.model.initialisation import SkipInit
+from core.model.lora import add_adapters, is_adapter
 from core.model.transformer import Transformer
 from core.runs.checkpoint_writer import CheckpointWriter
 from core.runs.folder import RunFolder, Workspace
+from core.runs.loading import model_weights
 from core.tokenizers.tokenizer import Tokenizer, byte_lengths
 from core.trainer.micro_batches import fewer_rows
 from core.trainer.prefetched_batches import PrefetchedBatches
@@ -36,6 +38,7 @@ from core.training.compute import ComputePlan
 from core.training.early_stopping import EarlyStopping
 from core.training.evaluation import EvalBatch, evaluate
 from core.training.loop import Plan, TrainingProgress, TrainState, train
+from core.training.sharding import gathered, shard
 
 Computed = TypeVar("Computed")
 
@@ -50,6 +53,13 @@ class RunPlace:
     dataset: Dataset
     device: torch.device
     group: ProcessGroup  # this process among those that train the run together
+
+    def settle(self, model: Transformer) -> None:
+        """Put a model where it is trained: onto the device, or this process's rows of each weight."""
+        if self.group.shards:
+            shard(model, self.device, self.group.world_size)
+        else:
+            model.to(self.device)
 
 
 @dataclass(kw_only=True)
@@ -203,6 +213,17 @@ class Session:
         return evaluate(
             state.compute_model, batches, state.precision, step, stop, self.micro_batch_size, group
         )
+
+    def model_to_write_with(self) -> Transformer:
+        """The model, in evaluation mode; where it is sharded, a whole one in the main process's memory, and an empty one elsewhere."""
+        if not self.group.shards:
+            return self.model.eval()
+        weights = gathered(model_weights(self.model), keeps=self.group.is_main)
+        with SkipInit():
+            model = Transformer(self.config.model, self.tokenizer.vocab_size, seed=None)
+        add_adapters(model, self.training)
+        model.load_state_dict(weights, strict=False, assign=True)
+        return model.eval()
 
     def averaged_weights(self) -> AbstractContextManager[None]:
         """Inside, the model has the average of its weights, where the run keeps one."""

@@ -5,6 +5,7 @@ import statistics
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import torch
@@ -28,6 +29,7 @@ from core.training.compute import cpu_threads
 from core.training.loop import Plan, TrainingProgress
 from core.training.optimizer import optimizer_tensors
 from core.training.schedule import ScheduleStart
+from core.training.sharding import gathered
 from core.wording import counted, short_time
 
 if TYPE_CHECKING:
@@ -68,14 +70,15 @@ def time_run(session: "Session", stop: StopToken) -> RunCosts | None:
         step = _step_seconds(session, stop)
         if step is None:
             return None
-        saving = _saving_seconds(session) if group.is_main else (0.0, 0.0)
+        takes_part = group.is_main or group.shards
+        saving = _saving_seconds(session) if takes_part else (0.0, 0.0)
         try:
-            evaluation = _evaluation_seconds(session, stop) if group.is_main else 0.0
+            evaluation = _evaluation_seconds(session, stop) if takes_part else 0.0
         except StopRequested:
             evaluation = 0.0
     if group.should_stop(stop):
         return None
-    return RunCosts(step, group.all_reduce(evaluation + saving[0]), group.all_reduce(saving[1]))
+    return group.broadcast(RunCosts(step, evaluation + saving[0], saving[1]))
 
 
 def remembered_costs(
@@ -150,24 +153,38 @@ def _evaluation_seconds(session: "Session", stop: StopToken) -> float:
         StopRequested: `stop` was set.
     """
     batches = evaluation_batches(session.config, len(session.val_tokens) - 1)
-    started, part = stop.clock(), []
+    started = stop.clock()
+    taken = _evaluate_some(session, stop)
+    seconds = (stop.clock() - started) * batches / session.group.world_size / taken
+    return seconds + (_sample_seconds(session, stop) if session.training.sample_tokens else 0.0)
+
+
+def _evaluate_some(session: "Session", stop: StopToken) -> int:
+    """Evaluate some batches, and say how many: where the weights are sharded, one of each process. Raises as above."""
+    if session.group.shards:
+        session.evaluate(islice(session.val_batches, 1), stop, session.group)
+        if session.group.should_stop(stop):
+            raise StopRequested
+        return 1
+    started, taken = stop.clock(), 0
     for batch in session.val_batches:
-        part.append(batch)
         session.evaluate([batch], stop)
         stop.raise_if_asked()
+        taken += 1
         if stop.clock() - started > EVALUATION_SECONDS:
             break
-    seconds = (stop.clock() - started) * batches / session.group.world_size / len(part)
-    return seconds + (_sample_seconds(session, stop) if session.training.sample_tokens else 0.0)
+    return taken
 
 
 def _sample_seconds(session: "Session", stop: StopToken) -> float:
     count = session.training.sample_tokens
     changes = {"seed": session.training.seed, "max_new_tokens": min(FEW_TOKENS, count)}
     config = session.config.sampling.model_copy(update=changes)
-    session.model.eval()
     started = stop.clock()
-    taken = sum(1 for _ in decode(session.model, session.val_tokens[:2].tolist(), config, stop))
+    model = session.model_to_write_with()
+    if not session.group.is_main:
+        return 0.0
+    taken = sum(1 for _ in decode(model, session.val_tokens[:2].tolist(), config, stop))
     stop.raise_if_asked()
     return (stop.clock() - started) * count / max(1, taken)
 
@@ -177,7 +194,11 @@ def _saving_seconds(session: "Session") -> tuple[float, float]:
 
     A large checkpoint is copied, and written beside the steps.
     """
-    weights = model_weights(session.model)
+    started = time.perf_counter()
+    weights = gathered(model_weights(session.model), keeps=session.group.is_main)
+    gathering = time.perf_counter() - started
+    if not session.group.is_main:
+        return 0.0, 0.0
     state = optimizer_tensors(session.train_state.optimizer, session.model)
     size, more = (sum(tensor.nbytes for tensor in tensors.values()) for tensors in (weights, state))
     is_copied = size + more >= LEAST_BYTES
@@ -185,7 +206,7 @@ def _saving_seconds(session: "Session") -> tuple[float, float]:
     if session.training.snapshot_interval or not is_copied:
         writing = _writing_seconds(session, weights)
     checkpoint = _copying_seconds(weights) if is_copied else writing
-    return checkpoint * (1 + more / size), writing
+    return (gathering + checkpoint) * (1 + more / size), gathering + writing
 
 
 def _copying_seconds(weights: dict[str, Tensor]) -> float:

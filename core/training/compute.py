@@ -9,6 +9,7 @@ from functools import cache
 import torch
 from torch import nn
 
+from core.batches.distributed import ONE_PROCESS, ProcessGroup
 from core.batches.sampler import Batch
 from core.config.training import TrainingConfig
 from core.control import StopRequested, StopToken
@@ -149,17 +150,19 @@ def steps_on(model: Transformer, config: TrainingConfig, batch: Batch, stop: Sto
     return step_in
 
 
-def make_train_state(model: Transformer, config: TrainingConfig, plan: ComputePlan) -> TrainState:
-    """The model with its optimizer, ready for passes as the plan has them. A GPU casts by itself (autocast)."""
+def make_train_state(
+    model: Transformer, config: TrainingConfig, plan: ComputePlan, group: ProcessGroup = ONE_PROCESS
+) -> TrainState:
+    """The model with its optimizer, ready for passes as the plan has them. A GPU casts by itself (autocast), as do shards."""
     allow_tensor_float32(model.device)
     low = None
-    if plan.precision == "bfloat16" and model.device.type == "cpu":
+    if plan.precision == "bfloat16" and model.device.type == "cpu" and not group.shards:
         low = LowPrecisionCopy(model, torch.bfloat16)
     for module in (model, low.model) if low else (model,):
         set_attention(module, plan.attention)
     dtype = torch.bfloat16 if plan.precision == "bfloat16" else torch.float32
     precision = Precision(plan.precision, model.device, casts=low is None)
-    return TrainState(model, make_optimizer(model, config, dtype), precision, low)
+    return TrainState(model, make_optimizer(model, config, dtype, group), precision, low)
 
 
 def set_attention(model: nn.Module, name: AttentionName) -> None:

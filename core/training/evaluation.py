@@ -6,14 +6,15 @@ Shapes
 """
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 
 from core.batches.distributed import ONE_PROCESS, ProcessGroup
-from core.batches.sampler import Batch
+from core.batches.sampler import IGNORED, Batch
 from core.control import StopRequested, StopToken
 from core.events.runs import Evaluated
 from core.metrics import bits_per_byte, perplexity
@@ -21,6 +22,7 @@ from core.training.interruption import interruptible
 from core.training.loop import in_parts
 from core.training.loss import counted_tokens, token_losses
 from core.training.precision import Precision
+from core.training.sharding import free_gathered
 
 
 class EvalBatch(NamedTuple):
@@ -74,18 +76,18 @@ def evaluate(
     tokens, text_bytes = 0, 0
     cut_off = False
     sums: list[Tensor] = []  # of each batch, (2,): the nats of all targets, and of those that stand for text
-    try:
-        with interruptible(model, stop):
-            for batch in batches:
-                stop.raise_if_asked()
-                parts = in_parts([(batch.x, batch.y)], micro_batch_size)
-                with precision.autocast():
-                    losses = torch.cat([token_losses(model, x, y) for x, y in parts])  # (B, T)
-                sums.append(torch.stack([losses.sum(), losses.flatten()[batch.text].sum()]))
-                tokens += batch.tokens
-                text_bytes += batch.text_bytes
-    except StopRequested:
-        cut_off = True
+    with _in_step(model, precision, group) as measured:
+        try:
+            with interruptible(model, StopToken() if group.shards else stop):
+                for batch in batches:
+                    stop.raise_if_asked()
+                    parts = in_parts([(batch.x, batch.y)], micro_batch_size)
+                    losses = torch.cat([measured(x, y) for x, y in parts])  # (B, T)
+                    sums.append(torch.stack([losses.sum(), losses.flatten()[batch.text].sum()]))
+                    tokens += batch.tokens
+                    text_bytes += batch.text_bytes
+        except StopRequested:
+            cut_off = True
     if group.all_reduce(int(cut_off)):
         return None
     nats, text_nats = 0.0, 0.0
@@ -102,3 +104,28 @@ def evaluate(
         bits_per_byte=bits_per_byte(text_nats, text_bytes) if text_bytes else 0.0,
         seconds=stop.clock() - started,
     )
+
+
+@contextmanager
+def _in_step(
+    model: nn.Module, precision: Precision, group: ProcessGroup
+) -> Iterator[Callable[[Tensor, Tensor], Tensor]]:
+    """Gives `token_losses` of the model. Where that is sharded, a process that has ended inside passes along with the others.
+
+    Each pass gathers the weights from all processes, whichever of them still has a batch.
+    """
+
+    def measured(x: Tensor, y: Tensor) -> Tensor:
+        if group.shards:
+            group.all_reduce(1)
+        with precision.autocast():
+            return token_losses(model, x, y)  # (B, T)
+
+    yield measured
+    if not group.shards:
+        return
+    blank = torch.zeros(1, 1, dtype=torch.long, device=precision.device)  # (1, 1)
+    while group.all_reduce(0):
+        with precision.autocast():
+            token_losses(model, blank, torch.full_like(blank, IGNORED))
+    free_gathered(model)

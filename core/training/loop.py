@@ -15,7 +15,7 @@ from torch.nn.utils import clip_grads_with_norm_, get_total_norm
 from torch.optim import Optimizer
 
 from core.batches.distributed import ONE_PROCESS, ProcessGroup
-from core.batches.sampler import Batch
+from core.batches.sampler import IGNORED, Batch
 from core.config.training import TrainingConfig
 from core.control import StopRequested, StopToken
 from core.errors.runs import OutOfMemoryError, TrainingDivergedError, raising_memory_errors
@@ -28,6 +28,7 @@ from core.training.low_precision import LowPrecisionCopy
 from core.training.optimizer import set_learning_rate
 from core.training.precision import Precision
 from core.training.schedule import ScheduleStart, learning_rate_at
+from core.training.sharding import whole
 
 BatchAt = Callable[[int], Batch]  # by how many windows of text came before
 
@@ -114,7 +115,7 @@ def train(
         learning_rate = learning_rate_at(step, config, plan.steps, plan.start, plan.warmup_steps)
         set_learning_rate(optimizer, learning_rate)
         batches = [batch_at(progress.windows + number * config.batch_size) for number in range(passes)]
-        parts = in_parts(batches, micro_batch_size)
+        parts = in_parts(batches, micro_batch_size, group.most_rows(config.batch_size))
         try:
             with raising_memory_errors():
                 loss, grad_norm, tokens = finite_gradients(
@@ -178,10 +179,10 @@ def finite_gradients(
             train_state.compute_model, batches, precision, group.stop_within_step(stop), group
         )
         for parameter in parameters:
-            if parameter.grad is not None:
+            if parameter.grad is not None and not group.shards:  # else the passes have added them up
                 parameter.grad = group.all_reduce(parameter.grad)
         precision.scaler.unscale_(optimizer)
-        norm = get_total_norm([p.grad for p in parameters if p.grad is not None])
+        norm = whole(get_total_norm([p.grad for p in parameters if p.grad is not None]))
         meanwhile()
         count = _counted_tokens(batches, group).float()  # exact below 2^24
         results = torch.stack((group.all_reduce(summed), norm, count))  # (3,)
@@ -206,7 +207,8 @@ def accumulate_gradients(
     """Add up the gradients of several batches as if they were one, and give the mean loss in nats per token, a scalar.
 
     The mean is over the tokens that count, those of all processes: padding in one batch gives no other batch more weight,
-    and neither do fewer rows in one process. Of several processes, loss and gradients are still one's own share.
+    and neither do fewer rows in one process. Of several processes, the loss is still one's own share, and so are gradients
+    unless they are sharded.
 
     Raises:
         StopRequested: `stop` was set; gradients can be there in part.
@@ -228,11 +230,20 @@ def _counted_tokens(batches: Sequence[Batch], group: ProcessGroup) -> Tensor:
     return group.all_reduce(torch.stack([counted_tokens(y) for _, y in batches]).sum())
 
 
-def in_parts(batches: Sequence[Batch], rows: int) -> Sequence[Batch]:
-    """The same rows in the same order, at most `rows` of them in a batch; 0: the batches as they are."""
+def in_parts(batches: Sequence[Batch], rows: int, most_rows: int = 0) -> Sequence[Batch]:
+    """The same rows in the same order, at most `rows` of them in a batch; 0: the batches as they are.
+
+    Args:
+        most_rows: A batch of fewer rows gets as many parts as one of so many would; in those beyond its own nothing counts.
+    """
     if not rows:
         return batches
-    return [part for x, y in batches for part in zip(x.split(rows), y.split(rows), strict=True)]
+    parts: list[Batch] = []
+    for x, y in batches:
+        own = list(zip(x.split(rows), y.split(rows), strict=True))
+        blank = x[:1], torch.full_like(y[:1], IGNORED)
+        parts += own + [blank] * (-(-most_rows // rows) - len(own))
+    return parts
 
 
 def seed_dropout(seed: int, step: int, group: ProcessGroup = ONE_PROCESS) -> None:

@@ -14,7 +14,9 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
+from core.batches.distributed import ONE_PROCESS, ProcessGroup
 from core.training.interruption import look_for_stop
+from core.training.sharding import own_rows
 
 ITERATIONS = 3
 LEAST_NORM = 1e-30
@@ -22,6 +24,14 @@ EXCHANGED = 1e-12  # the error of the best quintic is known that well
 
 # parts of weights, what is added to each, and how many times
 _Change = tuple[list[Tensor], list[Tensor], float]
+
+
+class _Part(NamedTuple):
+    """What this process has of a projection: rows of its weight and its direction; and how many rows each process has."""
+
+    weight: Tensor
+    direction: Tensor
+    rows: tuple[int, ...]
 
 
 class Matrix(NamedTuple):
@@ -44,6 +54,7 @@ class Muon(Optimizer):
             them. The running means move in every step.
         floor: From which singular value on directions are moved near one, see `orthogonalize`.
         dtype: In which the iterations are computed: bfloat16 only where the device has instructions for it.
+        group: Those that train together; each projection is made orthogonal by one of them.
 
     Source:
         Jordan et al., "Muon: An optimizer for hidden layers in neural networks", 2024
@@ -58,12 +69,14 @@ class Muon(Optimizer):
         interval: int = 1,
         floor: float = 0.01,
         dtype: torch.dtype = torch.float32,
+        group: ProcessGroup = ONE_PROCESS,
     ) -> None:
         super().__init__([matrix.weight for matrix in matrices], {"lr": lr, "momentum": momentum})
         self._rows = {id(matrix.weight): matrix.rows for matrix in matrices}
         self._interval = interval
         self._floor = floor
         self._dtype = dtype
+        self._group = group
 
     @torch.no_grad()
     def step(self, closure: Any = None) -> None:  # type: ignore[override]  # no closure: the loop computes gradients
@@ -88,22 +101,28 @@ class Muon(Optimizer):
         if not weights:
             return [], [], []
         means, directions = self._directions(weights, group["momentum"])
-        by_size: dict[torch.Size, list[tuple[Tensor, Tensor]]] = defaultdict(list)
+        by_size: dict[tuple[int, int], list[_Part]] = defaultdict(list)
         for weight, direction in zip(weights, directions, strict=True):
             rows = self._rows[id(weight)]
-            for pair in zip(weight.split(rows), direction.split(rows), strict=True):
-                by_size[pair[0].shape].append(pair)  # (M, N) each
+            in_each = self._group.rows_in_each(rows)
+            mine = [counts[self._group.rank] for counts in in_each]
+            parts = map(_Part, own_rows(weight).split(mine), own_rows(direction).split(mine), in_each)
+            for M, part in zip(rows, parts, strict=True):
+                by_size[M, weight.shape[1]].append(part)
         turn, changes = self._turn(weights), []
-        for (M, N), all_pairs in by_size.items():
-            pairs = all_pairs[turn :: self._interval]
-            if not pairs:
+        for (M, N), all_parts in by_size.items():
+            parts_now = all_parts[turn :: self._interval]
+            if not parts_now:
                 continue
-            updates = orthogonalize(
-                torch.stack([direction for _, direction in pairs]), self._floor, self._dtype
-            )  # (P, M, N)
+            weights_now, directions_now, in_each_now = zip(*parts_now, strict=True)
+            updates = self._group.compute_once(self._orthogonal, directions_now, in_each_now)
             alpha = -group["lr"] * self._interval * max(1, M / N) ** 0.5
-            changes.append(([weight for weight, _ in pairs], list(updates.unbind()), alpha))
+            changes.append((list(weights_now), list(updates), alpha))
         return weights, means, changes
+
+    def _orthogonal(self, matrices: Sequence[Tensor]) -> Sequence[Tensor]:
+        """P x (M, N) to the same."""
+        return orthogonalize(torch.stack(list(matrices)), self._floor, self._dtype).unbind()
 
     def _turn(self, weights: list[Tensor]) -> int:
         """Which part of the projections this step updates; the steps are counted in the state, and so go on exactly."""

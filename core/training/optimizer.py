@@ -7,12 +7,19 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Adam, AdamW, Optimizer
 
+from core.batches.distributed import ONE_PROCESS, ProcessGroup
 from core.config.training import TrainingConfig
 from core.model.attention import Attention
 from core.training.muon import Matrix, Muon, OptimizerPair
+from core.training.sharding import like
 
 
-def make_optimizer(model: nn.Module, config: TrainingConfig, dtype: torch.dtype = torch.float32) -> Optimizer:
+def make_optimizer(
+    model: nn.Module,
+    config: TrainingConfig,
+    dtype: torch.dtype = torch.float32,
+    group: ProcessGroup = ONE_PROCESS,
+) -> Optimizer:
     """The optimizer that the settings name, over the model's parameters.
 
     Adam and AdamW put their decay on matrices and token embeddings only. Muon takes the matrices inside the blocks,
@@ -20,6 +27,7 @@ def make_optimizer(model: nn.Module, config: TrainingConfig, dtype: torch.dtype 
 
     Args:
         dtype: The number format in which the run computes; Muon's iterations run in it.
+        group: Those that train together, and share Muon's matrices out.
 
     Source:
         Loshchilov and Hutter, "Decoupled Weight Decay Regularization", 2019, algorithm 2:
@@ -32,9 +40,9 @@ def make_optimizer(model: nn.Module, config: TrainingConfig, dtype: torch.dtype 
     modules = dict(model.named_modules())
     matrices = [Matrix(p, _rows(modules, name, p)) for name, p in hidden.items()]
     rate, momentum = config.muon_learning_rate, config.muon_momentum
-    muon = Muon(matrices, rate, momentum, config.muon_interval, config.muon_floor, dtype)
-    for group in muon.param_groups:
-        group["rate_ratio"] = config.muon_learning_rate / config.learning_rate
+    muon = Muon(matrices, rate, momentum, config.muon_interval, config.muon_floor, dtype, group)
+    for matrices_group in muon.param_groups:
+        matrices_group["rate_ratio"] = config.muon_learning_rate / config.learning_rate
     return OptimizerPair(
         muon, _make_adam(((name, p) for name, p in named.items() if name not in hidden), config)
     )
@@ -92,4 +100,4 @@ def restore_optimizer(optimizer: Optimizer, model: nn.Module, tensors: dict[str,
         parameter_name, _, key = name.rpartition(".")
         parameter = parameters[parameter_name]
         # fused kernels want the step count beside the parameter
-        optimizer.state[parameter][key] = tensor.to(parameter.device, copy=True)
+        optimizer.state[parameter][key] = like(parameter, tensor)

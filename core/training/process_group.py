@@ -1,10 +1,11 @@
 """Processes that train one model together, as torchrun starts them: each computes its rows of every batch."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
+from typing import Literal
 
 import torch
 import torch.distributed as dist
@@ -13,7 +14,11 @@ from torch.distributed.rendezvous import rendezvous
 
 from core.batches.distributed import ProcessGroup, Summand, Told
 from core.control import StopToken
-from core.errors.runs import ProcessLostError
+from core.errors.runs import raising_lost_processes
+from core.training.sharding import rows_in_each
+
+Parallel = Literal["ddp", "fsdp"]
+Compute = Callable[[Sequence[Tensor]], Sequence[Tensor]]
 
 BACKENDS = "cpu:gloo,cuda:nccl"  # by where a tensor is
 PATIENCE = timedelta(minutes=30)  # with a process that answers nothing; one that has ended is noticed at once
@@ -31,7 +36,7 @@ class TorchGroup(ProcessGroup):
     patient: dist.ProcessGroup = field(kw_only=True)
 
     def all_reduce(self, value: Summand) -> Summand:
-        with _raising_lost():
+        with raising_lost_processes():
             if isinstance(value, Tensor):
                 dist.all_reduce(value)
                 return value
@@ -41,10 +46,27 @@ class TorchGroup(ProcessGroup):
             return type(value)(total.item())
 
     def broadcast(self, value: Told) -> Told:
-        with _raising_lost():
+        with raising_lost_processes():
             told = [value]
             dist.broadcast_object_list(told, src=0, group=self.patient, device=torch.device("cpu"))
             return told[0]
+
+    def compute_once(
+        self,
+        compute: Compute,
+        matrices: Sequence[Tensor],
+        rows: Sequence[tuple[int, ...]],  # noqa: ARG002  # of sharded ones
+    ) -> Sequence[Tensor]:
+        mine = matrices[self.rank :: self.world_size]
+        most = -(-len(matrices) // self.world_size)
+        made = matrices[0].new_zeros(most, *matrices[0].shape)  # (Q, M, N)
+        if mine:
+            torch.stack(list(compute(mine)), out=made[: len(mine)])
+        everyone = made.new_empty(self.world_size * most, *made.shape[1:])  # (ranks * Q, M, N)
+        with raising_lost_processes():
+            dist.all_gather_single(everyone, made)
+        by_rank = everyone.unflatten(0, (self.world_size, most))  # (ranks, Q, M, N)
+        return [by_rank[place % self.world_size, place // self.world_size] for place in range(len(matrices))]
 
     def should_stop(self, stop: StopToken) -> bool:
         if self.all_reduce(int(stop.asked)):
@@ -52,8 +74,52 @@ class TorchGroup(ProcessGroup):
         return stop.asked
 
 
+@dataclass(frozen=True, slots=True)
+class ShardedGroup(TorchGroup):
+    """Processes of which each has some rows of every weight, as `core/training/sharding.py` deals them out."""
+
+    @property
+    def shards(self) -> bool:
+        return True
+
+    def rows_in_each(self, rows: Sequence[int]) -> list[tuple[int, ...]]:
+        return rows_in_each(rows, self.world_size)
+
+    def compute_once(
+        self, compute: Compute, matrices: Sequence[Tensor], rows: Sequence[tuple[int, ...]]
+    ) -> Sequence[Tensor]:
+        """Each process gets all rows of its matrices, as many in total as it has of all, and gives them back computed."""
+        ranks, nothing = range(self.world_size), matrices[0][:0]
+        owned = [range(len(matrices))[rank :: self.world_size] for rank in ranks]  # by whom each is computed
+        sent = [
+            [rows[place][self.rank] for place in owned[rank]] for rank in ranks
+        ]  # of whose matrices, how many rows
+        got = [[rows[place][rank] for place in owned[self.rank]] for rank in ranks]  # of mine, from whom
+        in_order = [place for places in owned for place in places]
+        received = self._exchanged([matrices[place] for place in in_order], sent, got, nothing)
+        parts = [part.split(counts) for part, counts in zip(received, got, strict=True)]
+        mine = [torch.cat(of_one) for of_one in zip(*parts, strict=True)]  # (M, N) each
+        made = compute(mine) if mine else []
+        split = [matrix.split(rows[place]) for matrix, place in zip(made, owned[self.rank], strict=True)]
+        back = self._exchanged([part[rank] for rank in ranks for part in split], got, sent, nothing)
+        updates = torch.cat(back).split([count for counts in sent for count in counts])
+        at = {place: number for number, place in enumerate(in_order)}
+        return [updates[at[place]] for place in range(len(matrices))]
+
+    def _exchanged(
+        self, parts: list[Tensor], sent: list[list[int]], got: list[list[int]], nothing: Tensor
+    ) -> tuple[Tensor, ...]:
+        """Give each process its rows of `parts`, which lie in the order of the ranks; what each gives to this one."""
+        give, take = ([sum(counts) for counts in by_rank] for by_rank in (sent, got))
+        given = torch.cat([*parts, nothing])  # (rows, N)
+        received = nothing.new_empty(sum(take), nothing.shape[1])  # (rows, N)
+        with raising_lost_processes():
+            dist.all_to_all_single(received, given, take, give)
+        return received.split(take)
+
+
 @contextmanager
-def joined() -> Iterator[TorchGroup]:
+def joined(parallel: Parallel) -> Iterator[TorchGroup]:
     """Inside, this process is one of those that torchrun started, and computes on a GPU of its own where there are GPUs.
 
     Raises:
@@ -61,7 +127,7 @@ def joined() -> Iterator[TorchGroup]:
     """
     if torch.cuda.is_available():
         torch.cuda.set_device(int(os.environ["LOCAL_RANK"]) % torch.cuda.device_count())
-    with _raising_lost():
+    with raising_lost_processes():
         store, rank, world_size = next(rendezvous("env://", timeout=PATIENCE))
         # torchrun's store outlives a start, and holds where the processes of that one were
         store = dist.PrefixStore(f"start {os.environ['TORCHELASTIC_RESTART_COUNT']}", store)  # type: ignore[attr-defined]  # re-exported
@@ -69,14 +135,7 @@ def joined() -> Iterator[TorchGroup]:
         dist.init_process_group(backends, store=store, rank=rank, world_size=world_size, timeout=PATIENCE)
         patient = dist.new_group(backend="gloo", timeout=PATIENCE_WITH_MAIN)
     try:
-        yield TorchGroup(dist.get_rank(), dist.get_world_size(), patient=patient)
+        kind = ShardedGroup if parallel == "fsdp" else TorchGroup
+        yield kind(dist.get_rank(), dist.get_world_size(), patient=patient)
     finally:
         dist.destroy_process_group()
-
-
-@contextmanager
-def _raising_lost() -> Iterator[None]:
-    try:
-        yield
-    except RuntimeError as cause:  # the only class that gloo's failures have
-        raise ProcessLostError from cause

@@ -1,6 +1,6 @@
 """The request "train a run in several processes", as each of those makes it that torchrun has started."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from core.batches.dataset import read_dataset
 from core.batches.distributed import ProcessGroup
@@ -14,12 +14,16 @@ from core.tasks.training.resume_run import resume_run
 from core.tasks.training.train_model import train_model
 from core.trainer.journaled_run import Beginning, train_run
 
+if TYPE_CHECKING:
+    from core.training.process_group import Parallel
+
 TOLD_BY_MAIN = (ProcessLostError, TrainingDivergedError)  # what the main process meets as well
 
 
 def train_together(
     workspace: Workspace,
     name: str,
+    parallel: "Parallel",
     config: RunConfig | None,
     changes: dict[str, Any],
     stop: StopToken,
@@ -31,6 +35,7 @@ def train_together(
     alone makes the data set, yields events and writes; the workspace is a folder that all processes read.
 
     Args:
+        parallel: Whether each process has the whole model, "ddp", or some rows of every weight, "fsdp".
         config: The settings of the run where it is new; None to resume one.
         changes, at: As for `resume_run`, where `config` is None.
 
@@ -43,7 +48,7 @@ def train_together(
     """
     from core.training.process_group import joined  # here, because it imports torch
 
-    with joined() as group:
+    with joined(parallel) as group:
         if not group.is_main:
             return _train_beside(workspace, name, stop, group)
         if config is None or is_run(workspace.run(name)):

@@ -8,11 +8,13 @@ from pathlib import Path
 import pytest
 import torch
 
-from core.config.toml import run_to_toml
+from core.config.toml import run_to_toml, with_settings
 from core.control import StopToken
 from core.events.runs import Evaluated, RunEnded, StepDone
+from core.runs.base_model import fine_tune_config
 from core.runs.journal import read_events
 from core.runs.loading import load_model
+from core.tasks.training.resume_run import resume_run
 from core.tasks.training.train_model import train_model
 
 ROOT = Path(__file__).parents[4]
@@ -33,8 +35,19 @@ def steps(self, stop, **others):
             {happens}
 
 Session.steps = steps
+{first}
 if __name__ == "__main__":
     sys.exit(main.main())
+"""
+TRACEBACK = f'Traceback (most recent call last):\n  File "{ROOT}'
+TWO_STEPS = """
+def two_steps(self, stop, **others):
+    for taken, done in enumerate(steps(self, stop, **others), 1):
+        yield done
+        if taken == 2:
+            stop.set()
+
+Session.steps = two_steps
 """
 CHANGES = {"model.dropout": 0.0, "training.gradient_accumulation_steps": 2, "training.average_decay": 0.5}
 
@@ -43,12 +56,12 @@ CHANGES = {"model.dropout": 0.0, "training.gradient_accumulation_steps": 2, "tra
 def together(filled, tiny, tmp_path):
     """Trains a run in several processes, with what happens in one of them; gives the exit code and what was said."""
 
-    def train(processes, config, happens="pass", rank=1, restarts=0):
+    def train(processes, config, happens="pass", rank=1, restarts=0, parallel="ddp", first="pass"):
         door, settings = tmp_path / "door.py", tmp_path / "run.toml"
-        door.write_text(DOOR.format(root=str(ROOT), happens=happens, rank=rank))
+        door.write_text(DOOR.format(root=str(ROOT), happens=happens, rank=rank, first=first))
         settings.write_text(run_to_toml(config))
         launcher = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(processes)]
-        run = ["train", str(settings), "--name", "together", "--parallel", "ddp"]
+        run = ["train", str(settings), "--name", "together", "--parallel", parallel]
         ended = subprocess.run(
             [sys.executable, *launcher, "--max-restarts", str(restarts), str(door), *run],
             env=os.environ | {"SHEEPOP_WORKSPACE": str(filled.root), "PYTHONPATH": str(ROOT)},
@@ -85,28 +98,86 @@ def test_two_processes_train_what_one_does(together, filled, tiny):
     assert_equal_to_one(filled, config)
 
 
+def test_two_processes_that_share_the_weights_train_what_one_does(together, filled, tiny):
+    config = tiny(CHANGES | {"training.optimizer": "muon", "training.snapshot_interval": 2})
+    code, said = together(2, config, parallel="fsdp")
+    assert code == 0, said
+    assert "Warning" not in said
+    assert_equal_to_one(filled, config)
+
+
 @pytest.mark.slow
+@pytest.mark.parametrize("parallel", ["ddp", "fsdp"])
+@pytest.mark.parametrize("optimizer", ["adamw", "muon"])
 @pytest.mark.parametrize("processes", [2, 3, 4])
-def test_several_processes_train_with_muon_what_one_does(together, filled, tiny, processes):
-    config = tiny(CHANGES | {"training.optimizer": "muon"})
-    code, said = together(processes, config)
+def test_several_processes_train_what_one_does(together, filled, tiny, processes, optimizer, parallel):
+    config = tiny(CHANGES | {"training.optimizer": optimizer})
+    code, said = together(processes, config, parallel=parallel)
     assert code == 0, said
     assert_equal_to_one(filled, config)
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"training.batch_size": 7, "training.micro_batch_size": 2, "training.muon_interval": 2},
+        {"model.tied_embeddings": True, "model.positions": "learned", "training.eval_batches": 3},
+    ],
+)
+def test_shares_of_any_size_train_what_one_process_does(together, filled, tiny, changes):
+    """One has fewer passes than the other, or no batch to evaluate; the head is computed in chunks."""
+    config = tiny(CHANGES | {"training.optimizer": "muon"} | changes)
+    in_chunks = "from core.training import loss; loss.LOGITS_AT_ONCE = 1000"
+    code, said = together(3, config, parallel="fsdp", first=in_chunks)
+    assert code == 0, said
+    assert_equal_to_one(filled, config)
+
+
+@pytest.mark.slow
+def test_an_adapter_is_trained_beside_shared_weights(together, filled, tiny):
+    list(train_model(filled, "base", tiny(), StopToken()))
+    fine_tune = CHANGES | {"training.lora_rank": 2, "training.max_steps": 3, "training.batch_size": 4}
+    config = with_settings(fine_tune_config(filled, "base"), fine_tune)
+    code, said = together(2, config, parallel="fsdp")
+    assert code == 0, said
+    assert_equal_to_one(filled, config)
+
+
+@pytest.mark.slow
+def test_a_run_goes_on_with_any_number_of_processes(together, filled, tiny):
+    """Begun by one, on with three that share the weights, on with two that have them all, and ended by one."""
+    config = tiny(CHANGES | {"training.optimizer": "muon", "training.max_steps": 8})
+    stop = StopToken()
+    for event in train_model(filled, "together", config, stop):
+        if isinstance(event, StepDone) and event.step == 2:
+            stop.set()
+    for processes, parallel in ((3, "fsdp"), (2, "ddp")):
+        code, said = together(processes, config, parallel=parallel, first=TWO_STEPS)
+        assert code == 0, said
+    list(resume_run(filled, "together", {}, StopToken()))
+    assert_equal_to_one(filled, config)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("parallel", ["ddp", "fsdp"])
 @pytest.mark.parametrize("rank", [0, 1])
-def test_a_run_of_which_a_process_was_killed_goes_on_from_its_checkpoint(together, filled, tiny, rank):
+def test_a_run_of_which_a_process_was_killed_goes_on_from_its_checkpoint(
+    together, filled, tiny, rank, parallel
+):
     config = tiny(CHANGES)
-    code, said = together(2, config, "os.kill(os.getpid(), signal.SIGKILL)", rank, restarts=1)
+    kill = "os.kill(os.getpid(), signal.SIGKILL)"
+    code, said = together(2, config, kill, rank, restarts=1, parallel=parallel)
     assert code == 0, said
+    assert TRACEBACK not in said
     assert_equal_to_one(filled, config)
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("parallel", ["ddp", "fsdp"])
 @pytest.mark.parametrize("rank", [0, 1])
-def test_a_stop_of_one_process_stops_all_after_the_same_step(together, filled, tiny, rank):
-    code, said = together(2, tiny(CHANGES), "stop.set()", rank)
+def test_a_stop_of_one_process_stops_all_after_the_same_step(together, filled, tiny, rank, parallel):
+    code, said = together(2, tiny(CHANGES), "stop.set()", rank, parallel=parallel)
     assert code == 0, said
     assert len(losses(filled, "together")) == 3
     *_, ended = read_events(filled.run("together").events)
@@ -116,12 +187,13 @@ def test_a_stop_of_one_process_stops_all_after_the_same_step(together, filled, t
 
 
 @pytest.mark.slow
-def test_a_full_disk_ends_all_processes_with_its_sentence(together, filled, tiny):
+@pytest.mark.parametrize("parallel", ["ddp", "fsdp"])
+def test_a_full_disk_ends_all_processes_with_its_sentence(together, filled, tiny, parallel):
     full = "checkpoint.disk_usage = lambda _: type('Usage', (), {'free': 0})"
-    code, said = together(2, tiny(CHANGES), full, rank=0)
+    code, said = together(2, tiny(CHANGES), full, rank=0, parallel=parallel)
     assert code == 1
     assert "error: The disk is full" in said
-    assert 'Traceback (most recent call last):\n  File "' + str(ROOT) not in said
+    assert TRACEBACK not in said
     assert not filled.run("together").checkpoint(4).exists()
 
 
