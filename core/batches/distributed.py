@@ -24,6 +24,7 @@ class ProcessGroup:
 
     rank: int = 0
     world_size: int = 1
+    processes_here: int = 1  # on this machine
 
     @property
     def is_main(self) -> bool:
@@ -40,9 +41,9 @@ class ProcessGroup:
         first, end = (rank * count // self.world_size for rank in (self.rank, self.rank + 1))
         return range(first, end)
 
-    def most_rows(self, count: int) -> int:
-        """How many of `count` rows the process with most of them has, where all must pass as often; else 0."""
-        return -(-count // self.world_size) if self.shards else 0
+    def largest_share(self, count: int) -> int:
+        """How many of `count` rows the process with most of them has."""
+        return -(-count // self.world_size)
 
     def all_reduce(self, value: Summand) -> Summand:
         """The sum of what all processes have there: a count, a loss or a gradient."""

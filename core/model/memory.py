@@ -17,6 +17,8 @@ def check_memory_to_train(
     autocast: bool,
     device: torch.device,
     training: TrainingConfig,
+    shards: int = 1,
+    processes: int = 1,
 ) -> None:
     """Refuse a training that cannot fit, before it allocates anything.
 
@@ -24,12 +26,15 @@ def check_memory_to_train(
         batch_size: Windows in one forward pass.
         autocast: True where the pass may run in a half type.
         training: Says what of it is trained, and whether the run keeps a running average of that.
+        shards: As for `bytes_to_train`.
+        processes: How many that train like this one share the device's memory.
 
     Raises:
         ModelTooLargeError: The device has too little memory, or this machine too little to build the model.
     """
     check_memory_to_open(config, vocab_size)  # a model is built on the processor, wherever it goes then
-    check_memory(bytes_to_train(config, vocab_size, batch_size, autocast, training), device)
+    needed = bytes_to_train(config, vocab_size, batch_size, autocast, training, shards)
+    check_memory(processes * needed, device)
 
 
 def check_memory_to_open(config: ModelConfig, vocab_size: int, dtype: torch.dtype = torch.float32) -> None:

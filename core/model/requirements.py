@@ -18,7 +18,12 @@ def trained_parameters(config: ModelConfig, vocab_size: int, training: TrainingC
 
 
 def bytes_to_train(
-    config: ModelConfig, vocab_size: int, batch_size: int, autocast: bool, training: TrainingConfig
+    config: ModelConfig,
+    vocab_size: int,
+    batch_size: int,
+    autocast: bool,
+    training: TrainingConfig,
+    shards: int = 1,
 ) -> int:
     """The least that a training step holds at once: weights, gradients, moments, an average, and what one pass keeps.
 
@@ -26,6 +31,9 @@ def bytes_to_train(
     SwiGLU (C model width, F feed-forward width), 2 C for the norm of queries and keys, a quarter less under autocast,
     and one float per token of the vocabulary, up to `LOGITS_AT_ONCE`. Dropout masks and buffers of the moment are left out,
     so that nothing is refused that could have run.
+
+    Args:
+        shards: How many processes share the weights out; each gathers one block and what is outside of them, with gradients.
     """
     widths = 4 if config.activation == "swiglu" else 2
     width = (6 + 2 * config.qk_norm) * config.d_model
@@ -37,6 +45,9 @@ def bytes_to_train(
     trained = trained_parameters(config, vocab_size, training)
     weights = count_parameters(config, vocab_size) + (COPIES - 1 + averaged) * trained
     weights += trained if training.lora_rank else 0  # beside the weights themselves
+    if shards > 1:
+        gathered = count_parameters(config.model_copy(update={"n_layers": 1}), vocab_size)
+        weights = weights // shards + 2 * gathered
     return FLOAT_BYTES * (weights + int(kept) + logits)
 
 

@@ -9,6 +9,7 @@ import traceback
 import torch
 
 from core.batches.dataset import Dataset
+from core.batches.distributed import ONE_PROCESS, ProcessGroup
 from core.config.model import ModelConfig
 from core.config.run import RunConfig
 from core.config.training import TrainingConfig
@@ -24,8 +25,17 @@ MOST_FLOPS_AT_ONCE = 6e10  # half a second on two slow cores; for so many rows, 
 SAME_GRADIENT = "with the same gradient"
 
 
-def rows_that_fit(config: RunConfig, dataset: Dataset, device: torch.device, rows: int) -> Task[int]:
+def rows_that_fit(
+    config: RunConfig,
+    dataset: Dataset,
+    device: torch.device,
+    rows: int,
+    group: ProcessGroup = ONE_PROCESS,
+) -> Task[int]:
     """`rows`, or half as many, or half of those: the most with which a training step can fit into the memory.
+
+    Args:
+        group: Those that train together; on a processor, all of this machine have to fit.
 
     Raises:
         ModelTooLargeError: Not even one row can.
@@ -33,14 +43,18 @@ def rows_that_fit(config: RunConfig, dataset: Dataset, device: torch.device, row
     training, vocab_size = config.training, dataset.vocab_size
     autocast = training.precision != "float32"
     available = available_bytes(device)
+    shards = group.world_size if group.shards else 1
+    processes = group.processes_here if device.type == "cpu" else 1
 
     def needed(rows: int) -> int:
-        return bytes_to_train(config.model, vocab_size, rows, autocast, training)
+        return processes * bytes_to_train(config.model, vocab_size, rows, autocast, training, shards)
 
     fitting = rows
     while available is not None and fitting > 1 and needed(fitting) > available:
         fitting = half(fitting)
-    check_memory_to_train(config.model, vocab_size, fitting, autocast, device, training)
+    check_memory_to_train(
+        config.model, vocab_size, fitting, autocast, device, training, shards=shards, processes=processes
+    )
     if available is not None and fitting < rows:
         yield Notice(
             f"Computing {counted(rows, 'sequence')} at once needs at least {_gib(needed(rows))} of memory, and "

@@ -28,6 +28,7 @@ from core.model.block import Block
 from core.model.lora import add_adapters
 from core.model.transformer import Transformer
 from core.planning.estimate import count_snapshots, snapshot_bytes, snapshot_cost
+from core.planning.horizon import windows_per_step
 from core.planning.plan_warnings import warmup_warning
 from core.runs.base_model import find_base
 from core.runs.folder import RunFolder, Workspace
@@ -38,7 +39,7 @@ from core.tokenizers.files import load_tokenizer
 from core.trainer.choose_compute import choose_compute, remembered_plan
 from core.trainer.micro_batches import rows_that_fit, rows_to_begin_with
 from core.trainer.run_schedule import UNPLANNED, higher_limits, limiting_setting, new_plan, plan_on
-from core.trainer.session import RunPlace, Session
+from core.trainer.session import RunPlace, Session, recut
 from core.trainer.trial import plan_for_minutes, remembered_costs
 from core.training.averaging import swap_weights
 from core.training.compute import ComputePlan, cpu_threads, make_train_state
@@ -70,23 +71,23 @@ def open_session(
         The run, or None where `stop` was set before it was known how to compute it.
 
     Raises:
-        BadSettingError: A batch has fewer rows than the group has processes.
+        BadSettingError: A step has fewer rows than the group has processes.
         DeviceMissingError, RunFinishedError, DamagedCheckpointError, WrongShapeError: As their names say.
         StopRequested: `stop` was set while files were compared, or a mask of the loss was made.
         ModelTooLargeError, CompileFailedError: As their names say; nothing was allocated, or nothing is kept.
     """
     device = _device_of(config.training, group)
     training = config.training
-    if training.batch_size < group.world_size:
+    if windows_per_step(training) < group.world_size:
         raise BadSettingError(
             "training.batch_size",
-            f"cannot be {training.batch_size}: each process (there are {number(group.world_size)}) needs a row of the batch",
+            f"cannot be {training.batch_size}: each process (there are {number(group.world_size)}) needs a row of every step",
         )
+    share = group.largest_share(recut(training, group.world_size).batch_size)
     state = state_or_none(folder, pointed_step(folder, "last") if resume_at is None else resume_at)
     before = checked(TrainingConfig, state.settings["training"]) if state else None
-    rows = yield from rows_that_fit(
-        config, dataset, device, rows_to_begin_with(config, device, before, state)
-    )
+    rows = min(share, rows_to_begin_with(config, device, before, state))
+    rows = yield from rows_that_fit(config, dataset, device, rows, group)
     rows = group.broadcast(rows)
     if dataset.val_tokens < 2:
         yield Notice(
@@ -99,7 +100,7 @@ def open_session(
     session = yield from put_together(RunPlace(workspace, folder, config, dataset, device, group), stop)
     if session is None:
         return None
-    session.micro_batch_size = rows if rows < training.batch_size else 0
+    session.micro_batch_size = rows if rows < share else 0
     compiles = training.compile != "off"
     if compiles:
         yield Notice("Compiling the model, which can take minutes; a stop takes effect after that.")

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Generator, Iterable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TypeVar
 
@@ -105,6 +105,11 @@ class Session:
         return windows_of(self.config)
 
     @cached_property
+    def step_training(self) -> TrainingConfig:
+        """The settings by which a step is cut into passes: the run's, or, of a group, some with a row for each process."""
+        return recut(self.training, self.group.world_size)
+
+    @cached_property
     def train_tokens(self) -> TokenFile:
         return self.dataset.tokens("train")
 
@@ -144,15 +149,14 @@ class Session:
     def _prefetched(self) -> PrefetchedBatches | None:
         if self.device.type != "cuda":
             return None
-        training = self.training
+        training = self.step_training
         return PrefetchedBatches(
             self._batch_in_memory, self.device, training.batch_size, training.gradient_accumulation_steps
         )
 
     def _batch_in_memory(self, seen: int) -> Batch:
-        return batch_at(
-            self.train_tokens, self.training.seed, seen, self.windows, self.group, self.train_mask
-        )
+        windows = replace(self.windows, batch_size=self.step_training.batch_size)
+        return batch_at(self.train_tokens, self.training.seed, seen, windows, self.group, self.train_mask)
 
     def in_memory(self, compute: Callable[[], Computed]) -> Generator[Notice, None, Computed]:
         """What `compute` returns. Where the memory is too small, it is called again, for half as many rows at once.
@@ -196,7 +200,7 @@ class Session:
         return train(
             self.train_state,
             self.batch_at,
-            training or self.training,
+            training or self.step_training,
             plan or self.plan,
             progress or self.progress,
             stop,
@@ -240,3 +244,14 @@ class Session:
             self._mask(self.dataset.eval_split),
             self.group,
         )
+
+
+def recut(training: TrainingConfig, processes: int) -> TrainingConfig:
+    """The same rows in each step, in as many passes as give every process a row of each: larger batches where there are few.
+
+    A step has at least as many rows as there are processes.
+    """
+    passes = training.gradient_accumulation_steps
+    rows = training.batch_size * passes
+    fewer = max(count for count in range(1, passes + 1) if passes % count == 0 and rows // count >= processes)
+    return training.model_copy(update={"batch_size": rows // fewer, "gradient_accumulation_steps": fewer})

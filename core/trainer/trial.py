@@ -119,7 +119,7 @@ def _leaving_no_trace(session: "Session") -> Iterator[None]:
 
 def _step_seconds(session: "Session", stop: StopToken) -> float | None:
     """Seconds of a step; where it has many passes, from steps of one and of a few."""
-    passes = session.training.gradient_accumulation_steps
+    passes = session.step_training.gradient_accumulation_steps
     few = min(passes, FEW_PASSES)
     if few == passes:
         return _median_seconds(session, passes, stop)
@@ -132,7 +132,7 @@ def _step_seconds(session: "Session", stop: StopToken) -> float | None:
 
 def _median_seconds(session: "Session", passes: int, stop: StopToken) -> float | None:
     """Of steps with so many passes, at a learning rate of 0; the first one warms up, where there is another."""
-    config = session.training.model_copy(update={"gradient_accumulation_steps": passes})
+    config = session.step_training.model_copy(update={"gradient_accumulation_steps": passes})
     plan, group = Plan(MOST_STEPS, 1.0, AT_REST), session.group
     steps = session.steps(stop, training=config, plan=plan, progress=TrainingProgress())
     seconds: list[float] = []

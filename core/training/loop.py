@@ -115,7 +115,8 @@ def train(
         learning_rate = learning_rate_at(step, config, plan.steps, plan.start, plan.warmup_steps)
         set_learning_rate(optimizer, learning_rate)
         batches = [batch_at(progress.windows + number * config.batch_size) for number in range(passes)]
-        parts = in_parts(batches, micro_batch_size, group.most_rows(config.batch_size))
+        most_rows = group.largest_share(config.batch_size) if group.shards else 0  # all pass as often
+        parts = in_parts(batches, micro_batch_size, most_rows)
         try:
             with raising_memory_errors():
                 loss, grad_norm, tokens = finite_gradients(

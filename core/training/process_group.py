@@ -136,6 +136,7 @@ def joined(parallel: Parallel) -> Iterator[TorchGroup]:
         patient = dist.new_group(backend="gloo", timeout=PATIENCE_WITH_MAIN)
     try:
         kind = ShardedGroup if parallel == "fsdp" else TorchGroup
-        yield kind(dist.get_rank(), dist.get_world_size(), patient=patient)
+        here = int(os.environ["LOCAL_WORLD_SIZE"])
+        yield kind(dist.get_rank(), dist.get_world_size(), here, patient=patient)
     finally:
         dist.destroy_process_group()

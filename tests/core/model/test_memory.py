@@ -52,6 +52,13 @@ def test_the_estimate_is_what_autograd_keeps(options):
     assert 0.85 * saved_bytes(config) <= estimate <= 1.02 * saved_bytes(config)
 
 
+def test_weights_that_two_processes_share_take_half_and_what_each_gathers():
+    config = ModelConfig(n_layers=6, n_heads=2, d_model=64, d_ff=256)
+    whole, half = (bytes_to_train(config, V, 0, False, TrainingConfig(), shards) for shards in (1, 2))
+    gathered = count_parameters(config.model_copy(update={"n_layers": 1}), V)
+    assert half == whole // 2 + 4 * 2 * gathered
+
+
 def test_a_model_beyond_any_machine_is_refused_with_both_figures():
     with pytest.raises(
         ModelTooLargeError, match=r"at least 9,6\d\d\.\d GiB of memory, and [\d,.]+ GiB are free"

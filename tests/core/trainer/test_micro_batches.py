@@ -5,11 +5,12 @@ import math
 import pytest
 import torch
 
+from core.batches.distributed import ProcessGroup
 from core.config.presets import preset_run
 from core.config.run import RunConfig
 from core.config.toml import with_settings
 from core.config.training import TrainingConfig
-from core.control import StopToken
+from core.control import StopToken, result_of
 from core.errors.runs import ModelTooLargeError, OutOfMemoryError, TrainingDivergedError
 from core.events.base import Notice
 from core.events.runs import CheckpointSaved, Evaluated, StepDone
@@ -24,7 +25,8 @@ from core.trainer import micro_batches
 from core.trainer import preparation as training_session
 from core.trainer import session as run_session
 from core.trainer.choose_compute import choices_for
-from core.trainer.micro_batches import half, rows_to_begin_with
+from core.trainer.micro_batches import half, rows_that_fit, rows_to_begin_with
+from core.trainer.setup import build_run_dataset
 from core.training import loop
 from core.training.compute import choices_on
 from core.training.evaluation import evaluate
@@ -108,6 +110,18 @@ def test_a_batch_that_does_not_fit_is_computed_in_parts_that_do(filled, tiny, fr
     (text,) = rows_noted(events)
     assert "each batch is computed 2 sequences at a time, with the same gradient" in text
     assert rows_noted(expected) == []
+
+
+def test_each_process_counts_its_rows_and_all_that_share_the_memory(filled, tiny, free_memory):
+    dataset = result_of(build_run_dataset(filled, tiny(), StopToken()))
+    two_rows = bytes_to_train(tiny().model, dataset.vocab_size, 2, False, tiny().training)
+
+    def rows(group):
+        return result_of(rows_that_fit(tiny(), dataset, torch.device("cpu"), 4, group))
+
+    free_memory(2 * two_rows)
+    assert rows(ProcessGroup()) == 4
+    assert rows(ProcessGroup(1, 4, processes_here=2)) == 2
 
 
 def test_a_run_of_which_not_even_one_row_fits_is_refused(filled, tiny, free_memory):

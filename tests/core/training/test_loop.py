@@ -419,6 +419,26 @@ def test_an_overflow_halves_the_scale_until_the_step_is_a_real_one():
         torch.testing.assert_close(mine, other, atol=1e-6, rtol=1e-5)
 
 
+def test_an_overflow_in_one_process_halves_the_scale_of_all():
+    config = TrainingConfig(warmup_steps=0)
+
+    def steps_and_scale(group):
+        model, precision = make_model(), scaling(initial=65536.0)
+        if group.rank == 1:
+            overflowing_above(model, precision, 1024.0)
+        train_state = make_learner(model, config, precision)
+        return list(
+            train(train_state, make_batch, config, Plan(2, 128), TrainingProgress(), StopToken(), group)
+        ), (precision.scaler.get_scale())
+
+    with ThreadPoolExecutor(2) as threads:
+        (first, one_scale), (second, other_scale) = threads.map(
+            steps_and_scale, (Threads(0, 2), Threads(1, 2))
+        )
+    assert one_scale == other_scale == 1024.0
+    assert [step.loss for step in first] == [step.loss for step in second]
+
+
 def test_after_an_overflow_the_steps_until_the_scale_grows_count_anew():
     model, config, precision = make_model(), TrainingConfig(), scaling(initial=4096.0)
     take(make_learner(model, config, precision), config, 3)

@@ -353,7 +353,7 @@ def test_a_model_beyond_the_memory_there_is_is_refused_before_it_is_built(filled
 def test_the_memory_of_a_running_average_counts(filled, tiny, monkeypatch):
     asked = []
     monkeypatch.setattr(
-        micro_batches, "check_memory_to_train", lambda *given: asked.append(given[-1].average_decay)
+        micro_batches, "check_memory_to_train", lambda *given, **_: asked.append(given[-1].average_decay)
     )
     for name, decay in (("plain", 0.0), ("averaged", 0.9)):
         train(filled, tiny({"training.average_decay": decay, "training.max_steps": 1}), name)

@@ -135,6 +135,27 @@ def test_shares_of_any_size_train_what_one_process_does(together, filled, tiny, 
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("parallel", ["ddp", "fsdp"])
+def test_a_step_of_passes_with_fewer_rows_than_processes_is_that_of_one(together, filled, tiny, parallel):
+    config = tiny(CHANGES | {"training.batch_size": 2, "training.gradient_accumulation_steps": 4})
+    code, said = together(3, config, parallel=parallel)
+    assert code == 0, said
+    assert_equal_to_one(filled, config)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("parallel", ["ddp", "fsdp"])
+def test_all_processes_stop_early_where_one_alone_does(together, filled, tiny, parallel):
+    patience = {"training.early_stopping_patience": 1, "training.early_stopping_min_delta": 100.0}
+    config = tiny(CHANGES | patience)
+    code, said = together(2, config, parallel=parallel)
+    assert code == 0, said
+    assert_equal_to_one(filled, config)
+    *_, ended = read_events(filled.run("together").events)
+    assert (ended.step, ended.reason) == (2, "early_stopped")
+
+
+@pytest.mark.slow
 def test_an_adapter_is_trained_beside_shared_weights(together, filled, tiny):
     list(train_model(filled, "base", tiny(), StopToken()))
     fine_tune = CHANGES | {"training.lora_rank": 2, "training.max_steps": 3, "training.batch_size": 4}
