@@ -85,6 +85,17 @@ class TokenFile:
             found.append(self._of_file(first, start, stop))
         return found[0] if len(found) == 1 else np.concatenate(found)
 
+    def at(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The ids at places, (N,), in any order."""
+        if len(self._files) == 1:
+            return self._files[0][places].astype(np.int64)
+        found = np.empty(len(places), np.int64)
+        files = np.searchsorted(self._ends, places, side="right")
+        for number in np.unique(files).tolist():
+            begin = self._ends[number] - len(self._files[number])
+            found[files == number] = self._files[number][places[files == number] - begin]
+        return found
+
     def _of_file(self, number: int, start: int, stop: int) -> NDArray[np.int64]:
         begin = self._ends[number] - len(self._files[number])
         return self._files[number][max(start - begin, 0) : max(stop - begin, 0)].astype(np.int64)

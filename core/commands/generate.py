@@ -21,7 +21,7 @@ from core.tasks.models.open_model import OpenModel, open_model
 app = typer.Typer()
 
 MOST_SAMPLES = 10_000  # of one prompt at once
-SETTINGS = (*KEPT, "seed", "weights", "form")
+SETTINGS = (*KEPT, "seed", "weights", "form", "documents")
 
 
 @app.command()

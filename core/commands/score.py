@@ -26,13 +26,19 @@ def score(
     ],
     checkpoint: CheckpointName = "best",
     against: SecondModel = None,
+    documents: Annotated[
+        bool,
+        typer.Option(
+            "--documents", help="Also measure it mixed with what followed the same words in its documents."
+        ),
+    ] = False,
 ) -> int:
     """Measure how well a run's model predicts a text: loss, perplexity, bits per byte, and KL divergence from another model."""
     workspace = context.obj.workspace
     sides = [Side(name, checkpoint)]
     if against is not None:
         sides.append(Side(*Catalog(workspace).run_and_checkpoint(against, name)))
-    return perform(context, partial(score_text, workspace, sides, text), writes=False)[1]
+    return perform(context, partial(score_text, workspace, sides, text, documents=documents), writes=False)[1]
 
 
 @app.command(name="evaluate-sample")

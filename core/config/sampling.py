@@ -86,6 +86,14 @@ class SamplingConfig(Config):
         "Token biases",
         "Added to the logits of tokens, as ID=BIAS: 50=-100 rules token 50 out, 50=100 lets hardly another one come.",
     )
+    documents: float = setting(
+        0.0,
+        "Documents",
+        "How far a reply leans on what followed the same words in the training documents: 1 mixes that in as much as "
+        "held-out text says is best; 0: the model alone. The first use builds an index of them.",
+        ge=0,
+        le=1,
+    )
     max_new_tokens: int = setting(
         200,
         "Maximum length",

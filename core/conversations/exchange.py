@@ -11,7 +11,7 @@ from pathlib import Path
 from stat import S_ISREG
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, Field, ValidationError
 
 from core.conversations.finding import UNTITLED
 from core.conversations.message import Conversation, Message, Role
@@ -36,13 +36,18 @@ Share = Annotated[float, Field(ge=0, le=1.001)]
 TokenId = Annotated[int, Field(ge=0, le=LARGEST_ID)]
 Offset = Annotated[int, Field(ge=0)]
 AlternativeRecord = tuple[TokenId, Text, Share]
-TokenRecord = tuple[
-    TokenId,
-    Text,
-    Share,
-    Annotated[int, Field(ge=0, le=LARGEST_ID)],
-    Annotated[float, Field(ge=-0.001, le=100)],
-    list[AlternativeRecord],
+Rank = Annotated[int, Field(ge=0, le=LARGEST_ID)]
+Entropy = Annotated[float, Field(ge=-0.001, le=100)]
+
+
+def _with_share(record: Any) -> Any:
+    """A token of which nothing came from documents is written without that."""
+    return [*record, 0.0] if isinstance(record, list) and len(record) == 6 else record
+
+
+TokenRecord = Annotated[
+    tuple[TokenId, Text, Share, Rank, Entropy, list[AlternativeRecord], Share],
+    BeforeValidator(_with_share),
 ]
 
 
@@ -163,6 +168,7 @@ def _token_record(token: TokenDetails) -> list[Any]:
         token.rank,
         _short(token.entropy),
         alternatives,
+        *([_short(token.from_documents)] if token.from_documents else []),
     ]
 
 
@@ -268,8 +274,14 @@ def _message(record: _MessageRecord) -> Message:
 def _tokens(records: Sequence[TokenRecord]) -> Sequence[TokenDetails]:
     tokens = [
         TokenDetails(
-            token_id, text, probability, rank, entropy, tuple(Alternative(*one) for one in alternatives)
+            token_id,
+            text,
+            probability,
+            rank,
+            entropy,
+            tuple(Alternative(*one) for one in alternatives),
+            share,
         )
-        for token_id, text, probability, rank, entropy, alternatives in records
+        for token_id, text, probability, rank, entropy, alternatives, share in records
     ]
     return PackedTokens(tokens) if tokens else ()

@@ -13,10 +13,11 @@ from copy import copy
 from typing import Any, overload
 
 import numpy as np
+from numpy.typing import NDArray
 
 from core.events.replies import Alternative, TokenDetails
 
-FORMAT = 1
+FORMAT, WITHOUT_DOCUMENTS = 2, 1
 HEAD = struct.Struct("<BIII")  # format, tokens, alternatives, bytes of the texts
 TOKEN = np.dtype(
     [
@@ -26,8 +27,11 @@ TOKEN = np.dtype(
         ("rank", "<i4"),
         ("entropy", "<f4"),
         ("end", "<u4"),  # of its alternatives, which follow those of the token before
+        ("from_documents", "<f4"),
     ]
 )
+OLD_NAMES = ("token_id", "text", "probability", "rank", "entropy", "end")
+OLD_TOKEN = np.dtype([(name, TOKEN[name]) for name in OLD_NAMES])
 ALTERNATIVE = np.dtype([("token_id", "<i4"), ("text", "<u4"), ("probability", "<f4")])
 PACKED_AT_ONCE = 256  # tokens; it takes a few milliseconds
 QUICK = 1  # zlib's level: more saves 5 % and takes three times as long
@@ -55,7 +59,17 @@ class PackedTokens(Sequence[TokenDetails]):
                 for token_id, text, probability in token.alternatives
             ]
             text, end = texts.setdefault(token.text, len(texts)), before + len(alternatives)
-            rows.append((token.token_id, text, token.probability, token.rank, token.entropy, end))
+            rows.append(
+                (
+                    token.token_id,
+                    text,
+                    token.probability,
+                    token.rank,
+                    token.entropy,
+                    end,
+                    token.from_documents,
+                )
+            )
         self._texts = list(texts)
         self._tokens = np.concatenate((self._tokens, np.array(rows, dtype=TOKEN)))
         self._alternatives = np.concatenate((self._alternatives, np.array(alternatives, dtype=ALTERNATIVE)))
@@ -69,8 +83,8 @@ class PackedTokens(Sequence[TokenDetails]):
 
     def bare(self, place: int) -> TokenDetails:
         """A token without its alternatives: they are most of the work."""
-        token_id, text, probability, rank, entropy, _ = self._tokens[place].item()
-        return TokenDetails(token_id, self._texts[text], probability, rank, entropy)
+        token_id, text, probability, rank, entropy, _, share = self._tokens[place].item()
+        return TokenDetails(token_id, self._texts[text], probability, rank, entropy, (), share)
 
     def texts(self) -> list[str]:
         """The text of each token, without making the rest of it."""
@@ -90,16 +104,16 @@ class PackedTokens(Sequence[TokenDetails]):
         try:
             content = zlib.decompress(packed)
             version, tokens, alternatives, text_bytes = HEAD.unpack_from(content)
-            if version != FORMAT:
+            if version not in (FORMAT, WITHOUT_DOCUMENTS):
                 raise ValueError(f"format {version} of token details is not known")
             found = cls()
             start = HEAD.size + text_bytes
             # many messages share them
             found._texts = list(map(sys.intern, json.loads(content[HEAD.size : start])))
-            found._tokens = np.frombuffer(content, TOKEN, tokens, start)
-            found._alternatives = np.frombuffer(
-                content, ALTERNATIVE, alternatives, start + found._tokens.nbytes
-            )
+            dtype = TOKEN if version == FORMAT else OLD_TOKEN
+            rows = np.frombuffer(content, dtype, tokens, start)
+            found._tokens = rows if version == FORMAT else _with_documents(rows)
+            found._alternatives = np.frombuffer(content, ALTERNATIVE, alternatives, start + rows.nbytes)
         except (zlib.error, struct.error, TypeError) as cause:
             raise ValueError("token details are damaged") from cause
         return found
@@ -120,13 +134,13 @@ class PackedTokens(Sequence[TokenDetails]):
         if isinstance(place, slice):
             return tuple(self[one] for one in range(*place.indices(len(self))))
         at = range(len(self))[place]
-        token_id, text, probability, rank, entropy, end = self._tokens[at].item()
+        token_id, text, probability, rank, entropy, end, share = self._tokens[at].item()
         begin = int(self._tokens[at - 1]["end"]) if at else 0
         alternatives = tuple(
-            Alternative(one, self._texts[other], share)
-            for one, other, share in self._alternatives[begin:end].tolist()
+            Alternative(one, self._texts[other], likely)
+            for one, other, likely in self._alternatives[begin:end].tolist()
         )
-        return TokenDetails(token_id, self._texts[text], probability, rank, entropy, alternatives)
+        return TokenDetails(token_id, self._texts[text], probability, rank, entropy, alternatives, share)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, PackedTokens | tuple):
@@ -138,6 +152,14 @@ class PackedTokens(Sequence[TokenDetails]):
 
     def __repr__(self) -> str:
         return f"PackedTokens of {len(self)}"
+
+
+def _with_documents(rows: NDArray[np.void]) -> NDArray[np.void]:
+    """Tokens of an earlier format, of which nothing came from documents."""
+    found = np.zeros(len(rows), TOKEN)
+    for name in OLD_NAMES:
+        found[name] = rows[name]
+    return found
 
 
 class GrowingTokens:

@@ -56,7 +56,8 @@ class TokenDetails:
     """What the model considered where it wrote a token. The texts of a reply's tokens, joined, are the reply.
 
     `probability`, `rank` (from 1) and `entropy` (bits) are those of the model's own distribution, before penalty,
-    temperature and filters. `alternatives` are its likeliest tokens, the written one among them where it is.
+    temperature and filters; or of its mixture with the documents, of whom `from_documents` of the probability comes, from
+    0 to 1. `alternatives` are the likeliest tokens, the written one among them where it is.
     """
 
     token_id: int
@@ -65,14 +66,16 @@ class TokenDetails:
     rank: int = 0
     entropy: float = 0.0
     alternatives: tuple[Alternative, ...] = ()
+    from_documents: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class TokenWritten(Event):
     """One token of a reply. `text` holds whole characters only, so it can be empty.
 
-    `probability` is the model's own, before temperature and filters; `sample` counts several replies from 1.
-    `details` are there where they were asked for.
+    `probability` is the model's own, before temperature and filters, or that of its mixture with the documents, of whom
+    `from_documents` of it comes, from 0 to 1; `sample` counts several replies from 1. `details` are there where they were
+    asked for.
     """
 
     text: str
@@ -81,6 +84,7 @@ class TokenWritten(Event):
     context_used: int
     sample: int = 0
     details: TokenDetails | None = None
+    from_documents: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,12 +41,21 @@ class ScoreProgress(WorkProgress):
 
 
 @dataclass(frozen=True, slots=True)
+class WithDocuments:
+    """How well a model's mixture with its documents predicts a text; the loss is in nats per token."""
+
+    loss: float
+    bits_per_byte: float
+
+
+@dataclass(frozen=True, slots=True)
 class TextScored(Event):
     """How well a model predicts a text.
 
     `loss` is in nats per token over `tokens`, `bits_per_byte` over those of them that stand for text, which is
     `bytes` of UTF-8. `unknown_tokens` stand for what the vocabulary lacks, and `unknown` holds the first of that. The
     text was read in windows of `context_length`. `complete` is False where a stop came before its end.
+    `documents` is there where that was asked for.
     """
 
     name: str
@@ -60,6 +69,7 @@ class TextScored(Event):
     unknown: tuple[str, ...]
     context_length: int
     complete: bool
+    documents: WithDocuments | None = None
 
 
 @dataclass(frozen=True, slots=True)

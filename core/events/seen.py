@@ -20,6 +20,17 @@ class SeenProgress(WorkProgress):
 
 
 @dataclass(frozen=True, slots=True)
+class WeightsProgress(WorkProgress):
+    """How far the documents are to be relied on is being learned: held-out tokens that were read, and all to be."""
+
+    work: ClassVar = "Learning how far to rely on the documents"
+    unit: ClassVar = "tokens_"
+
+    tokens_done: int
+    tokens_total: int
+
+
+@dataclass(frozen=True, slots=True)
 class SeenPassage:
     """Characters `start` to `end` of a reply, which stand word for word in `places` places of the training text."""
 

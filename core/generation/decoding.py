@@ -14,6 +14,7 @@ from core.config.sampling import SamplingConfig
 from core.control import StopToken
 from core.events.replies import ContextMoved
 from core.generation.context import ContextPolicy
+from core.generation.documents import Documents
 from core.generation.packed import scales_by_call
 from core.generation.prefix import PrefixCache, common_prefix
 from core.generation.row import PLAIN_TEXT, Decoded, Row
@@ -41,6 +42,7 @@ def decode(
     prefix: PrefixCache | None = None,
     written: Sequence[int] = (),
     form: "JsonForm | None" = None,
+    documents: Documents | None = None,
 ) -> Generator[Decoding, None, None]:
     """Continue a prompt, up to `config.max_new_tokens` tokens; the caller ends it earlier by not asking on.
 
@@ -53,11 +55,12 @@ def decode(
             would give another reply with it, as in 8 bits.
         written: Tokens with which the reply begins already: what follows is what would have followed them.
         form: What the reply must become; None for any text.
+        documents: What `config.documents` leans on.
 
     Raises:
         ValueError: The prompt is empty.
     """
-    row = Row(prompt, config, policy, form)
+    row = Row(prompt, config, policy, form, documents)
     row.resume(written, model.config.context_length, model.vocab_size)
     if prefix is None or scales_by_call(model):
         prefix = PrefixCache()

@@ -14,6 +14,7 @@ from torch import Tensor
 from core.config.sampling import SamplingConfig
 from core.events.replies import ContextMoved
 from core.generation.context import ContextPolicy, PlainText
+from core.generation.documents import Documents, mix_documents
 from core.generation.sampling import (
     add_biases,
     count_tokens,
@@ -32,11 +33,15 @@ PLAIN_TEXT = PlainText()
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """A token as it was drawn, and the model's scores in its place: (V,), before penalty, temperature and filters."""
+    """A token as it was drawn, and the scores in its place: (V,), before penalty, temperature and filters.
+
+    They are the model's, or the mixture's with the documents, of whom `from_documents` of the token's probability comes.
+    """
 
     token_id: int
     logits: Tensor = field(compare=False)
     context_used: int
+    from_documents: float = 0.0
 
 
 class Row:
@@ -48,11 +53,13 @@ class Row:
         config: SamplingConfig,
         policy: ContextPolicy = PLAIN_TEXT,
         form: "JsonForm | None" = None,
+        documents: Documents | None = None,
     ) -> None:
         """Begin with a prompt of at least one token.
 
         Args:
             form: What the reply must become; None for any text.
+            documents: What `config.documents` leans on; without them, the model alone.
 
         Raises:
             ValueError: The prompt is empty.
@@ -64,6 +71,7 @@ class Row:
         self.config = config
         self.done = False
         self._policy, self._form = policy, form
+        self._documents = documents if config.documents else None
         self._generator = make_generator(config.seed)
         self._left = config.max_new_tokens
         self._history: list[int] = []  # the prompt as it was first read, and all that was written
@@ -108,11 +116,15 @@ class Row:
 
     def draw(self, logits: Tensor, context_length: int) -> Decoded:
         """Choose the next token from its scores, (V,)."""
+        shares: Tensor | None = None
+        if self._documents is not None:
+            logits, shares = mix_documents(logits, self._documents, self.ids, self.config.documents)
         token = draw(self._adjusted(logits), self.config, self._generator)
         self._append(token)
         self._left -= 1
         self.done = self._left == 0
-        return Decoded(token, logits, min(len(self.ids), context_length))
+        from_documents = 0.0 if shares is None else shares[token].item()
+        return Decoded(token, logits, min(len(self.ids), context_length), from_documents)
 
     def _append(self, token: int) -> None:
         self._history = self._history or list(self.ids)

@@ -15,6 +15,7 @@ from core.events.replies import Alternative, ContextMoved, PromptRead, ReplyEnde
 from core.generation.considered import Considered, consider, probability_of
 from core.generation.context import ContextPolicy, DialogueText
 from core.generation.decoding import Decoding, decode, decode_batch, rows_at_once
+from core.generation.documents import Documents
 from core.generation.prefix import PrefixCache
 from core.generation.row import PLAIN_TEXT, Decoded, Row
 from core.model.transformer import Transformer
@@ -41,6 +42,7 @@ def write(
     system: Sequence[int] = (),
     written: Sequence[int] = (),
     details: bool = False,
+    documents: Documents | None = None,
 ) -> Task[ReplyEnded]:
     """Continue `prompt` as a stream of events, ending with `ReplyEnded`, which is also the result.
 
@@ -51,6 +53,7 @@ def write(
         system: The tokens of a system message with which the prompt's first question begins.
         written: Tokens with which the reply begins already. Events, text and figures are of what is new only.
         details: Whether to tell of each token what the model considered in its place.
+        documents: What `config.documents` leans on.
     """
     yield PromptRead(len(prompt) + len(written), model.config.context_length, unknown)
     n_likeliest = N_ALTERNATIVES if details else None
@@ -63,7 +66,7 @@ def write(
         n_likeliest=n_likeliest,
         longest_wait=LONGEST_WAIT_SECONDS,
     )
-    steps = decode(model, prompt, config, stop, writer.policy, prefix, written, writer.form)
+    steps = decode(model, prompt, config, stop, writer.policy, prefix, written, writer.form, documents)
     while not writer.reason and (step := next(steps, None)):
         yield from writer.take(step)
     ended = yield from writer.end(stop)
@@ -77,6 +80,7 @@ def write_batch(
     configs: Sequence[SamplingConfig],
     stop: StopToken,
     first: int = 1,
+    documents: Documents | None = None,
 ) -> Task[list[ReplyEnded]]:
     """Continue several prompts at once. The events of each bear its number; the result has their order.
 
@@ -84,10 +88,11 @@ def write_batch(
         prompts: Each of at least one token.
         configs: How each is continued.
         first: The number of the first one.
+        documents: What the configs' `documents` lean on.
     """
     numbered = enumerate(zip(prompts, configs, strict=True), first)
     writers = [Writer(tokenizer, *each, sample=number) for number, each in numbered]
-    rows = [Row(writer.prompt, writer.config, writer.policy, writer.form) for writer in writers]
+    rows = [Row(writer.prompt, writer.config, writer.policy, writer.form, documents) for writer in writers]
     ended: list[ReplyEnded | None] = [None] * len(rows)
     for number, step in decode_batch(model, rows, stop):
         row, writer = rows[number], writers[number]
@@ -106,6 +111,7 @@ def write_batches(
     prompts: Sequence[Sequence[int]],
     configs: Sequence[SamplingConfig],
     stop: StopToken,
+    documents: Documents | None = None,
 ) -> Task[list[ReplyEnded]]:
     """As `write_batch`, but as many at once as their caches have room for; once `stop` is set, no more are begun."""
     longest = max(map(len, prompts), default=0) + max(
@@ -117,7 +123,8 @@ def write_batches(
         if stop.asked:
             break
         chunk = slice(first, first + size)
-        ended += yield from write_batch(model, tokenizer, prompts[chunk], configs[chunk], stop, first + 1)
+        given = model, tokenizer, prompts[chunk], configs[chunk], stop, first + 1
+        ended += yield from write_batch(*given, documents)
     return ended
 
 
@@ -182,7 +189,14 @@ class Writer:
         passed = self._gate.pass_on(text)
         if self._n_likeliest is None:
             probability = probability_of(step.logits, step.token_id)
-            self._last = TokenWritten(passed, step.token_id, probability, step.context_used, self._sample)
+            self._last = TokenWritten(
+                passed,
+                step.token_id,
+                probability,
+                step.context_used,
+                self._sample,
+                from_documents=step.from_documents,
+            )
             yield self._last
         else:
             self._held.append((step, text))
@@ -245,16 +259,28 @@ class Writer:
         for (step, text), considered in zip(
             found, consider(logits, ids, self._n_likeliest or 0), strict=True
         ):
-            details = self._details_of(step.token_id, text, considered)
+            details = self._details_of(step, text, considered)
             yield TokenWritten(
-                text, step.token_id, considered.probability, step.context_used, self._sample, details
+                text,
+                step.token_id,
+                considered.probability,
+                step.context_used,
+                self._sample,
+                details,
+                step.from_documents,
             )
 
-    def _details_of(self, token_id: int, text: str, considered: Considered) -> TokenDetails:
+    def _details_of(self, step: Decoded, text: str, considered: Considered) -> TokenDetails:
         likeliest = considered.likeliest
         alternatives = tuple(map(Alternative, likeliest, map(self._readable, likeliest), considered.shares))
         return TokenDetails(
-            token_id, text, considered.probability, considered.rank, considered.entropy, alternatives
+            step.token_id,
+            text,
+            considered.probability,
+            considered.rank,
+            considered.entropy,
+            alternatives,
+            step.from_documents,
         )
 
 

@@ -1,57 +1,32 @@
-"""The index over a data set's training text: files in a folder of their own in the data set's, whole or not there.
+"""The index over a data set's training text in which passages are found (`index_folder.py`).
 
     text.bin       the text with BREAK for special tokens, and a margin at both ends
     grams.bin      the sorted index over it (`grams.py`)
     passages.bin   where in the text a passage begins, after each <eos>
     documents.bin  which documents the passages are of: the number of a document, and of its first passage
-    index.json     what it was made of, and the SHA-256 of the files
 
 It takes 1.5 bytes for each byte of text.
 """
 
-import hashlib
-import json
-import shutil
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core.batches.dataset import Dataset
 from core.batches.origins import Pairs
-from core.batches.verification import verify_files
 from core.control import StopToken
-from core.disk.checksums import hash_file, hash_record
-from core.disk.files import move_folder_into_place, raising_disk_errors, write_whole, writing_whole
-from core.errors.base import UserFacingError
+from core.disk.files import writing_whole
 from core.seen.grams import Keys, parts_of, sorted_keys
+from core.seen.index_folder import IndexFolder, mapped
 from core.seen.passages import Found, find_passages
 from core.seen.text import BREAK, MARGIN, Bytes, TokenBytes, decoded_chunks, token_counts
-from core.wording import file_size
 
-VERSION = 1
-FOLDER, BUILDING, DESCRIPTION = "seen", ".building-seen", "index.json"
+FOLDER = "seen"
 TEXT, GRAMS, PASSAGES, DOCUMENTS = "text.bin", "grams.bin", "passages.bin", "documents.bin"
 FILES = (TEXT, GRAMS, PASSAGES, DOCUMENTS)
-
-
-class IndexRoomError(UserFacingError):
-    """The disk has no room for the index over a training text."""
-
-    def __init__(self, name: str, needed: int, free: int) -> None:
-        super().__init__(name, needed, free)
-        self.message = (
-            f"The index over the training text of data set {name} takes {file_size(needed)}, and the disk has "
-            f"{file_size(free)} left."
-        )
-        self.remedy = "Free some space, then look again."
-
-
-class DamagedIndexError(Exception):
-    """An index that is missing, not whole, or of another text. Whoever asks builds it anew."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,19 +46,11 @@ class SeenIndex:
     """
 
     def __init__(self, dataset: Dataset, stop: StopToken | None = None) -> None:
-        folder = dataset.folder / FOLDER
-        try:
-            record = _read_description(folder)
-            if record["made_of"] != _made_of(dataset) or verify_files(
-                folder, record["files"], lambda _: False, stop
-            ):
-                raise DamagedIndexError(dataset.name)
-            self._text: Bytes = _mapped(folder / TEXT, np.dtype(np.uint8))
-            self._keys: Keys = _mapped(folder / GRAMS, np.dtype("<u8"))
-            self._passages = _mapped(folder / PASSAGES, np.dtype("<i8"))
+        with IndexFolder(dataset, FOLDER, FILES).reading(stop) as folder:
+            self._text: Bytes = mapped(folder / TEXT, np.dtype(np.uint8))
+            self._keys: Keys = mapped(folder / GRAMS, np.dtype("<u8"))
+            self._passages = mapped(folder / PASSAGES, np.dtype("<i8"))
             self._documents = np.fromfile(folder / DOCUMENTS, "<i8").reshape(-1, 2)
-        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as cause:
-            raise DamagedIndexError(dataset.name) from cause
 
     @property
     def knows_documents(self) -> bool:
@@ -126,21 +93,12 @@ def build_index(
     size = sum(
         token_bytes.length(counts) for counts in token_counts(dataset.tokens("train"), dataset.vocab_size)
     )
-    _refuse_full_disk(dataset, size)
-    building = dataset.folder / BUILDING
-    shutil.rmtree(building, ignore_errors=True)  # of a process that was killed
     done, total = 0, size + parts_of(size + 2 * MARGIN) * (size + 2 * MARGIN)
-    try:
-        with raising_disk_errors(dataset.folder):
-            building.mkdir()
-            for step in _write_files(dataset, token_bytes, documents, building):
-                stop.raise_if_asked()
-                done += step
-                yield done, total
-            _describe(dataset, building, stop)
-            move_folder_into_place(building, dataset.folder / FOLDER)
-    finally:
-        shutil.rmtree(building, ignore_errors=True)
+    with IndexFolder(dataset, FOLDER, FILES).writing(size + size // 2, stop) as building:
+        for step in _write_files(dataset, token_bytes, documents, building):
+            stop.raise_if_asked()
+            done += step
+            yield done, total
 
 
 def _write_files(
@@ -160,7 +118,7 @@ def _write_files(
     rows[:, 1] = np.cumsum(rows[:, 1]) - rows[:, 1]
     _write_numbers(building / DOCUMENTS, [rows])
     with writing_whole(building / GRAMS) as file:
-        for keys, read in sorted_keys(_mapped(building / TEXT, np.dtype(np.uint8))):
+        for keys, read in sorted_keys(mapped(building / TEXT, np.dtype(np.uint8))):
             file.write(keys.astype("<u8").tobytes())
             yield read
 
@@ -169,40 +127,3 @@ def _write_numbers(path: Path, arrays: Iterable[NDArray[np.int64]]) -> None:
     with writing_whole(path) as file:
         for array in arrays:
             file.write(array.astype("<i8").tobytes())
-
-
-def _describe(dataset: Dataset, building: Path, stop: StopToken) -> None:
-    record: dict[str, Any] = {
-        "version": VERSION,
-        "made_of": _made_of(dataset),
-        "files": {name: hash_file(building / name, stop) for name in FILES},
-    }
-    write_whole(building / DESCRIPTION, json.dumps(record | {"sha256": hash_record(record)}, indent=2) + "\n")
-
-
-def _read_description(folder: Path) -> dict[str, Any]:
-    """Raises ValueError, KeyError or TypeError where it is not what was written."""
-    record: dict[str, Any] = json.loads((folder / DESCRIPTION).read_text(encoding="utf-8"))
-    if record.pop("sha256") != hash_record(record) or record["version"] != VERSION:
-        raise ValueError("not what was written, or by another version")
-    return record
-
-
-def _made_of(dataset: Dataset) -> str:
-    """By what a stale index is noticed; data sets of version 0.1 did not keep a digest of their tokens."""
-    made_of = f"{dataset.train_sha256} {dataset.train_tokens} {dataset.vocab_size}"
-    return hashlib.sha256(made_of.encode()).hexdigest()
-
-
-def _refuse_full_disk(dataset: Dataset, size: int) -> None:
-    needed = size + size // 2 + (64 << 10)
-    free = shutil.disk_usage(dataset.folder).free
-    if free < needed:
-        raise IndexRoomError(dataset.name, needed, free)
-
-
-def _mapped(path: Path, dtype: "np.dtype[Any]") -> NDArray[Any]:
-    """A file's numbers, read when they are asked for. A plain array over the map: slices of it cost less."""
-    if path.stat().st_size == 0:  # which memory mapping refuses
-        return np.empty(0, dtype)
-    return np.asarray(np.memmap(path, dtype, mode="r"))

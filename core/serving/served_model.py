@@ -11,6 +11,7 @@ from core.errors.runs import ChatTemplateError
 from core.events.replies import ContextMoved
 from core.export.hugging_face import tokenizer_config
 from core.generation.dialogue import Turn, completion_prompt, dialogue_prompt, system_ids
+from core.generation.documents import Documents
 from core.generation.row import Row
 from core.generation.writing import Writer
 from core.model.transformer import Transformer
@@ -48,6 +49,7 @@ class ServedModel:
     model: Transformer
     tokenizer: Tokenizer
     context: ContextMode = "auto"
+    documents: Documents | None = None  # what `sampling.documents` leans on
 
     @property
     def context_length(self) -> int:
@@ -201,7 +203,7 @@ class ServedModel:
             )
         except NoJsonError as error:
             raise unsupported("response_format", f"{error.message} {error.remedy}") from error
-        row = Row(prompt, config, writer.policy, writer.form)
+        row = Row(prompt, config, writer.policy, writer.form, self.documents)
         moved = row.make_room(self.context_length)
         row.read = []
         writer.prompt = ()

@@ -28,6 +28,11 @@ def text_line(event: TextScored) -> str:
         f"{event.name}, step {event.step:,}: {event.loss:.4f} nats/token, perplexity {event.perplexity:.2f}, "
         f"{event.bits_per_byte:.3f} bits/byte; {counted(event.tokens, 'token')}, {counted(event.bytes, 'byte')}"
     )
+    if event.documents is not None:
+        line += (
+            f"\nwith its documents: {event.documents.loss:.4f} nats/token, "
+            f"{event.documents.bits_per_byte:.3f} bits/byte"
+        )
     if not event.complete:
         line += ", stopped before the end of the text"
     if event.unknown_tokens:

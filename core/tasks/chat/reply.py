@@ -8,10 +8,12 @@ from core.control import StopToken
 from core.conversations.packed_tokens import first_of
 from core.events.base import Task
 from core.events.replies import PromptRead, ReplyEnded, TokenDetails
+from core.tasks.models.open_documents import open_documents
 from core.tasks.models.open_model import OpenModel, with_weights
 
 if TYPE_CHECKING:
     from core.runs.loading import LoadedModel
+    from core.seen.mixture import DocumentMixture
 
 Prompt = tuple[list[int], tuple[str, ...]]  # its tokens, and what of it the vocabulary lacks
 # roles ("system" for the first, "user" or "assistant") and contents, oldest first, the last from the user
@@ -69,8 +71,14 @@ def _write(
     from core.generation.writing import write
 
     loaded = yield from with_weights(model, sampling)
+    documents = yield from _documents(model, sampling, stop)
     given = (loaded.model, loaded.tokenizer, *prompt, sampling, stop, model.prefix)
-    return (yield from write(*given, system=system, written=written, details=details))
+    return (yield from write(*given, system=system, written=written, details=details, documents=documents))
+
+
+def _documents(model: OpenModel, sampling: SamplingConfig, stop: StopToken) -> Task["DocumentMixture | None"]:
+    """What a reply leans on; None where it is to be the model's alone."""
+    return (yield from open_documents(model, stop)) if sampling.documents else None
 
 
 def whole_tokens(tokens: Sequence[TokenDetails]) -> Sequence[TokenDetails]:
@@ -105,8 +113,9 @@ def samples(
     """
     loaded = yield from with_weights(model, sampling)
     ids, unknown = _dialogue(model, [("user", prompt)]) if answers else _completion(model, prompt, sampling)
+    documents = yield from _documents(model, sampling, stop)
     yield PromptRead(len(ids), model.context_length, unknown)
-    return (yield from _in_batches(loaded, [ids] * count, seeded(sampling, count), stop))
+    return (yield from _in_batches(loaded, [ids] * count, seeded(sampling, count), stop, documents))
 
 
 def reply_to_each(
@@ -114,8 +123,9 @@ def reply_to_each(
 ) -> Task[list[ReplyEnded]]:
     """Answer the last message of each conversation, many at once. Replies come in the order in which they end."""
     loaded = yield from with_weights(model, sampling)
+    documents = yield from _documents(model, sampling, stop)
     prompts = [_dialogue(model, messages)[0] for messages in conversations]
-    return (yield from _in_batches(loaded, prompts, [sampling] * len(prompts), stop))
+    return (yield from _in_batches(loaded, prompts, [sampling] * len(prompts), stop, documents))
 
 
 def seeded(sampling: SamplingConfig, count: int) -> list[SamplingConfig]:
@@ -124,11 +134,15 @@ def seeded(sampling: SamplingConfig, count: int) -> list[SamplingConfig]:
 
 
 def _in_batches(
-    loaded: "LoadedModel", prompts: Sequence[list[int]], configs: Sequence[SamplingConfig], stop: StopToken
+    loaded: "LoadedModel",
+    prompts: Sequence[list[int]],
+    configs: Sequence[SamplingConfig],
+    stop: StopToken,
+    documents: "DocumentMixture | None",
 ) -> Task[list[ReplyEnded]]:
     from core.generation.writing import write_batches
 
-    return (yield from write_batches(loaded.model, loaded.tokenizer, prompts, configs, stop))
+    return (yield from write_batches(loaded.model, loaded.tokenizer, prompts, configs, stop, documents))
 
 
 def _completion(model: OpenModel, text: str, sampling: SamplingConfig) -> Prompt:

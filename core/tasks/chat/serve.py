@@ -11,6 +11,7 @@ from core.events.base import Task
 from core.events.serving import ServerEnded, ServerStarted
 from core.runs.claims import using
 from core.runs.folder import Workspace
+from core.tasks.models.open_documents import open_documents
 from core.tasks.models.open_model import OpenModel, open_model
 
 if TYPE_CHECKING:
@@ -33,11 +34,13 @@ def serve(
         ServerPackagesMissingError, PortTakenError, CannotListenError, NetworkNotAllowedError, TokenMissingError: As
             their names say, before anything was answered.
         ServerFailedError: It cannot go on answering.
-        Those of `open_model`.
+        Those of `open_model`, and of `open_documents` where the run leans on them.
     """
     with _listening(config) as listener:
         model = yield from open_model(workspace, name, checkpoint, stop, weights)
         with using(model.run, "served"):
+            if model.sampling.documents:
+                yield from open_documents(model, stop)
             yield from _answer(model, config, listener, stop)
 
 
@@ -106,6 +109,7 @@ def _served(model: OpenModel, config: ServerConfig) -> "ServedModel":
         model=loaded.model,
         tokenizer=loaded.tokenizer,
         context=config.context,
+        documents=model.documents if model.sampling.documents else None,
     )
 
 

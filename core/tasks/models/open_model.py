@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from core.generation.prefix import PrefixCache
     from core.model.transformer import Transformer
     from core.runs.loading import LoadedModel
+    from core.seen.mixture import DocumentMixture
 
 
 def _new_prefix() -> "PrefixCache":
@@ -43,6 +44,7 @@ class OpenModel:
     loaded: "LoadedModel"
     adapter: bool = True  # whether it counts, where there is one
     prefix: "PrefixCache" = field(init=False, default_factory=_new_prefix)  # of what was read last
+    documents: "DocumentMixture | None" = field(init=False, default=None)  # once they were opened
 
     @property
     def has_adapter(self) -> bool:
@@ -115,7 +117,7 @@ def with_weights(model: OpenModel, sampling: SamplingConfig) -> Task["LoadedMode
             raise CheckpointGoneError(model.name, model.step, model.weights, weights) from cause
         yield from _pack(loaded, weights)
         model.loaded, model.weights, model.adapter = loaded, weights, adapter
-        model.prefix = _new_prefix()
+        model.prefix, model.documents = _new_prefix(), None
     return model.loaded
 
 

@@ -1,7 +1,7 @@
 """The request "how well do these models predict this text?", of one model or of several side by side."""
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -11,14 +11,16 @@ from core.events.base import Notice, Task
 from core.events.scoring import ModelsCompared, ScoreProgress, TextScored
 from core.runs.folder import Workspace
 from core.tasks.models.compared_models import ComparedModels, Side, by_vocabulary, open_compared
+from core.tasks.models.open_documents import open_documents
 from core.tasks.models.open_model import OpenModel
 from core.tasks.models.text_pieces import REPLACEMENT, open_text, text_pieces
-from core.wording import counted, listed, noun_for
+from core.wording import counted, listed, noun_for, percent
 
 if TYPE_CHECKING:
     from core.tasks.models.text_scorer import TextScorer
 
 PROGRESS_SECONDS = 0.5
+MUCH_COPIED = 0.2  # of the tokens, each after a long match
 
 Result = list[TextScored | ModelsCompared]
 ReadPart = tuple[
@@ -33,6 +35,8 @@ def score_text(
     stop: StopToken,
     models: ComparedModels | None = None,
     window: OpenModel | None = None,
+    *,
+    documents: bool = False,
 ) -> Task[Result]:
     """Measure how well runs' models predict a text, in float32 where they are opened for it.
 
@@ -44,6 +48,7 @@ def score_text(
         text: A file, or an open stream of bytes.
         models: Those that are still open from other measurements.
         window: As for `open_compared`.
+        documents: Whether to measure each model's mixture with its documents, too.
 
     Returns:
         What was measured, the last events of the stream; of the part that was read where `stop` was set, or nothing.
@@ -56,20 +61,30 @@ def score_text(
         try:
             models = models or ComparedModels(workspace)
             opened = yield from open_compared(models, sides, "float32", stop, window)
+            if documents:
+                for model in opened:
+                    yield from open_documents(model, stop)
         except StopRequested:
             return []
         parts = (((piece.text,), piece.bytes_done) for piece in text_pieces(source))
-        return (yield from score_parts(opened, parts, source.name, source.bytes, stop))
+        return (yield from score_parts(opened, parts, source.name, source.bytes, stop, documents=documents))
 
 
 def score_parts(
-    models: Sequence[OpenModel], parts: Iterable[ReadPart], name: str, size: int, stop: StopToken
+    models: Sequence[OpenModel],
+    parts: Iterable[ReadPart],
+    name: str,
+    size: int,
+    stop: StopToken,
+    *,
+    documents: bool = False,
 ) -> Task[Result]:
     """The same of open models, and of a text that comes in parts.
 
     Args:
         name: Of the text, as the beginning of a sentence.
         size: In bytes; 0 where it is not known.
+        documents: Whether to measure their mixtures with their documents, too, which are open.
 
     Raises:
         NothingToScoreError: There is nothing in it that a model knows.
@@ -79,7 +94,7 @@ def score_parts(
     places = by_vocabulary(models)
     groups = [[models[place] for place in group] for group in places]
     yield from _reading(models, groups)
-    scorers = [TextScorer(group) for group in groups]
+    scorers = [TextScorer(group, documents=documents) for group in groups]
     complete = yield from _read(parts, size, scorers, stop)
     for scorer in scorers:
         if complete and not scorer.known_tokens:
@@ -90,6 +105,7 @@ def score_parts(
         if scorer.tokens:
             scored |= zip(group, scorer.scores(complete), strict=True)
             compared += scorer.comparisons()
+            yield from _copied(scorer)
     result: Result = [*(scored[place] for place in sorted(scored)), *compared]
     yield from result
     return result
@@ -104,6 +120,17 @@ def _reading(models: Sequence[OpenModel], groups: Sequence[Sequence[OpenModel]])
             who = "Both models" if len(group) == 2 else "These models"
             shortest = counted(min(model.context_length for model in group), "token")
             yield Notice(f"{who} read windows of {shortest}, the shorter of their contexts.")
+
+
+def _copied(scorer: "TextScorer") -> Iterator[Notice]:
+    """That a text is no test of the documents, where much of it stands in them."""
+    for name, share in scorer.copied():
+        if share >= MUCH_COPIED:
+            text = (
+                f"{percent(share)} of the text stands word for word in the documents of {name!r}, so it says little of "
+                "how well they help with new text."
+            )
+            yield Notice(text)
 
 
 def _read(parts: Iterable[ReadPart], size: int, scorers: "list[TextScorer]", stop: StopToken) -> Task[bool]:

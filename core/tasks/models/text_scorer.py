@@ -13,8 +13,10 @@ from torch import Tensor
 
 from core.batches.sampler import Windows, eval_batches
 from core.control import StopToken
-from core.events.scoring import ModelsCompared, TextScored
+from core.events.scoring import ModelsCompared, TextScored, WithDocuments
 from core.metrics import bits_per_byte, nats_to_bits, perplexity
+from core.seen.contexts import LONGEST
+from core.seen.continuations import contexts_of
 from core.tasks.models.open_model import OpenModel
 from core.tokenizers.tokenizer import IdArray, byte_lengths, encode_shared
 from core.training.comparison import compare
@@ -32,9 +34,10 @@ class TextScorer:
 
     Args:
         models: One, or several with the same vocabulary; the context is the shortest of theirs.
+        documents: Whether to measure their mixtures with their documents, too, which are open.
     """
 
-    def __init__(self, models: Sequence[OpenModel]) -> None:
+    def __init__(self, models: Sequence[OpenModel], *, documents: bool = False) -> None:
         self._models = models
         self.tokenizer = models[0].loaded.tokenizer
         self.context_length = min(model.context_length for model in models)
@@ -43,6 +46,7 @@ class TextScorer:
         self._held: IdArray = np.array([self.tokenizer.eos_id], dtype=np.int64)
         self._nats, self._text_nats = [0.0] * len(models), [0.0] * len(models)
         self._kl, self._reverse_kl = [0.0] * (len(models) - 1), [0.0] * (len(models) - 1)
+        self._mixtures = [_MixtureSums(model) for model in models] if documents else []
         self._unknown: dict[str, None] = {}
         self._unknown_tokens = self._bytes = 0
         self.tokens = 0
@@ -78,8 +82,9 @@ class TextScorer:
 
     def scores(self, complete: bool) -> Iterator[TextScored]:
         """What was measured of each model."""
-        for model, nats, text_nats in zip(self._models, self._nats, self._text_nats, strict=True):
-            loss = nats / self.tokens
+        for number, model in enumerate(self._models):
+            loss = self._nats[number] / self.tokens
+            mixtures = self._mixtures[number] if self._mixtures else None
             yield TextScored(
                 name=model.name,
                 step=model.step,
@@ -87,12 +92,18 @@ class TextScorer:
                 bytes=self._bytes,
                 loss=loss,
                 perplexity=min(perplexity(loss), sys.float_info.max),  # JSON knows no infinity
-                bits_per_byte=bits_per_byte(text_nats, self._bytes),
+                bits_per_byte=bits_per_byte(self._text_nats[number], self._bytes),
                 unknown_tokens=self._unknown_tokens,
                 unknown=tuple(self._unknown)[:MOST_UNKNOWN],
                 context_length=self.context_length,
                 complete=complete,
+                documents=mixtures.result(self._bytes) if mixtures else None,
             )
+
+    def copied(self) -> Iterator[tuple[str, float]]:
+        """Of each model with documents, how much of the text follows a match of the longest kind in them, from 0 to 1."""
+        for model, mixture in zip(self._models, self._mixtures, strict=False):
+            yield model.name, mixture.copied / self.tokens
 
     def comparisons(self) -> Iterator[ModelsCompared]:
         """What was measured of the first model beside each other one."""
@@ -127,9 +138,38 @@ class TextScorer:
                 ]
             else:
                 losses = (token_losses(first, batch.x.to(first.device), batch.y.to(first.device)).cpu(),)
+        for mixtures, of_model in zip(self._mixtures, losses, strict=False):
+            mixtures.add(batch, of_model)
         for number, of_model in enumerate(losses):
             self._nats[number] += float(of_model.double().sum())
             self._text_nats[number] += float(of_model.flatten()[batch.text].double().sum())
         self.tokens += batch.tokens
         self._unknown_tokens += int((batch.y == self.tokenizer.unk_id).sum())
         self._bytes += batch.text_bytes
+
+
+class _MixtureSums:
+    """Sums of the losses of one model's mixture with its documents."""
+
+    def __init__(self, model: OpenModel) -> None:
+        assert model.documents is not None, "whoever asks for the mixture has opened the documents"
+        self._documents = model.documents
+        self._nats = self._text_nats = 0.0
+        self.tokens = self.copied = 0
+
+    def add(self, batch: EvalBatch, losses: Tensor) -> None:
+        """Count a batch in, of which the model alone has these losses, (B, T)."""
+        targets = batch.y.flatten().numpy()
+        mixed = np.zeros(len(targets))
+        counted = targets >= 0
+        contexts = contexts_of(batch.x.numpy())[counted]
+        of_model = losses.double().flatten().numpy()[counted]
+        mixed[counted], longest = self._documents.losses(contexts, targets[counted], of_model)
+        self._nats += float(mixed.sum())
+        self._text_nats += float(mixed[batch.text.numpy()].sum())
+        self.tokens += int(counted.sum())
+        self.copied += int((longest >= LONGEST).sum())
+
+    def result(self, text_bytes: int) -> WithDocuments:
+        """What was measured, of a text of so many bytes."""
+        return WithDocuments(self._nats / self.tokens, bits_per_byte(self._text_nats, text_bytes))

@@ -1,22 +1,27 @@
-"""The index over a run's training text: opened, or built first where there is none that can be used."""
+"""The indexes over a run's training text: opened, or built first where there is none that can be used."""
 
 import time
+from collections.abc import Callable, Iterator
+from typing import TypeVar
 
 import numpy as np
 from filelock import FileLock
 
-from core.batches.dataset import Dataset
+from core.batches.dataset import Dataset, read_dataset
 from core.batches.origins import Origins, Pairs, read_origins
 from core.config.run import RunConfig
 from core.control import StopToken
 from core.datasets.locks import acquire
+from core.datasets.unused_datasets import restore
 from core.disk.files import raising_disk_errors
 from core.errors.base import UserFacingError
 from core.events.base import Task
 from core.events.seen import SeenProgress
 from core.lake.opening import open_library
 from core.runs.folder import Workspace
-from core.seen.index import DamagedIndexError, SeenIndex, build_index
+from core.seen.continuations import Continuations, build_continuations
+from core.seen.index import SeenIndex, build_index
+from core.seen.index_folder import DamagedIndexError
 from core.tokenizers.encoding import encode_passages
 from core.tokenizers.files import load_tokenizer
 from core.tokenizers.tokenizer import Tokenizer
@@ -24,11 +29,38 @@ from core.tokenizers.tokenizer import Tokenizer
 INDEX_WAITS = "Another program is building the index of this data set; this one waits for it."
 EVENT_SECONDS = 0.1  # between two reports of progress
 
+Index = TypeVar("Index", SeenIndex, Continuations)
+
+
+class NoTrainingTextError(UserFacingError):
+    """A run whose data set is gone."""
+
+    run: str
+    message = (
+        "The data set of run {run!r} is no longer in the workspace, so its training text cannot be searched."
+    )
+    remedy = "Resume the run: that builds the data set again where the library still has its documents."
+
+
+def dataset_of(workspace: Workspace, run: str, name: str, stop: StopToken) -> Task[Dataset]:
+    """The data set of a run's checkpoint, brought back where it was moved aside.
+
+    Raises:
+        NoTrainingTextError, DamagedDatasetError: It is gone, or damaged.
+        StopRequested: `stop` was set while files were compared.
+    """
+    folder = workspace.datasets / name
+    if name:
+        yield from restore(workspace, name, stop)
+    if not name or not folder.exists():
+        raise NoTrainingTextError(run)
+    return read_dataset(folder, stop)
+
 
 def open_or_build(
     workspace: Workspace, dataset: Dataset, config: RunConfig, stop: StopToken
 ) -> Task[SeenIndex]:
-    """The index of a data set. One process at a time builds it; the others wait, and open what it built.
+    """The index in which passages are found. One process at a time builds it; the others wait, and open what it built.
 
     Args:
         config: What the run was trained with.
@@ -37,8 +69,23 @@ def open_or_build(
         StopRequested: `stop` was set before there was one; nothing is left of what was begun.
         IndexRoomError, DiskFullError, WorkspaceError: It cannot be written.
     """
+    return (yield from _opened(SeenIndex, dataset, lambda: _steps(workspace, dataset, config, stop), stop))
+
+
+def open_or_build_continuations(dataset: Dataset, stop: StopToken) -> Task[Continuations]:
+    """The index of what follows what. Errors and the rest are as above."""
+    return (yield from _opened(Continuations, dataset, lambda: build_continuations(dataset, stop), stop))
+
+
+def _opened(
+    index: Callable[[Dataset, StopToken], Index],
+    dataset: Dataset,
+    build: Callable[[], Iterator[tuple[int, int]]],
+    stop: StopToken,
+) -> Task[Index]:
+    """An index, built first by its steps where it cannot be opened: what is done, and all there is to do."""
     try:
-        return SeenIndex(dataset, stop)
+        return index(dataset, stop)
     except DamagedIndexError:
         pass
     lock = FileLock(dataset.folder / ".seen.lock", thread_local=False)
@@ -46,28 +93,33 @@ def open_or_build(
         yield from acquire(lock, INDEX_WAITS, stop)
     try:
         try:
-            return SeenIndex(dataset, stop)  # of whoever had the lock
+            return index(dataset, stop)  # of whoever had the lock
         except DamagedIndexError:
-            yield from _build(workspace, dataset, config, stop)
-        return SeenIndex(dataset, stop)
+            yield from _progress(dataset, build)
+        return index(dataset, stop)
     finally:
         lock.release()
 
 
-def _build(workspace: Workspace, dataset: Dataset, config: RunConfig, stop: StopToken) -> Task[None]:
-    started = time.perf_counter()
-    tokenizer = load_tokenizer(dataset.tokenizer)
+def _progress(dataset: Dataset, build: Callable[[], Iterator[tuple[int, int]]]) -> Task[None]:
+    started, reported = time.perf_counter(), 0.0
     yield SeenProgress(dataset.name, 0, dataset.bytes, 0.0)
-    documents = read_origins(dataset.folder, "train", dataset.train_sha256)
-    if documents is None:
-        documents = _derived_origins(workspace, dataset, config, tokenizer, stop)
-    tokens = [tokenizer.token_bytes(token_id) for token_id in range(tokenizer.vocab_size)]
-    reported = 0.0
-    for done, total in build_index(dataset, tokens, documents, stop):
+    for done, total in build():
         seconds = time.perf_counter() - started
         if seconds >= reported + EVENT_SECONDS:
             reported = seconds
             yield SeenProgress(dataset.name, done, total, seconds)
+
+
+def _steps(
+    workspace: Workspace, dataset: Dataset, config: RunConfig, stop: StopToken
+) -> Iterator[tuple[int, int]]:
+    tokenizer = load_tokenizer(dataset.tokenizer)
+    documents = read_origins(dataset.folder, "train", dataset.train_sha256)
+    if documents is None:
+        documents = _derived_origins(workspace, dataset, config, tokenizer, stop)
+    tokens = [tokenizer.token_bytes(token_id) for token_id in range(tokenizer.vocab_size)]
+    yield from build_index(dataset, tokens, documents, stop)
 
 
 def _derived_origins(

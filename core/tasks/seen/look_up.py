@@ -3,11 +3,10 @@
 import time
 from contextlib import suppress
 
-from core.batches.dataset import Dataset, read_dataset
+from core.batches.dataset import Dataset
 from core.config.run import RunConfig
 from core.config.toml import checked
 from core.control import StopToken
-from core.datasets.unused_datasets import restore
 from core.errors.base import UserFacingError
 from core.errors.runs import NoCheckpointError
 from core.events.base import Task
@@ -20,21 +19,11 @@ from core.runs.state import read_state
 from core.seen.index import SeenIndex
 from core.seen.passages import Found
 from core.seen.words import LEAST_BYTES, least_words
-from core.tasks.seen.build_index import open_or_build
+from core.tasks.seen.build_index import dataset_of, open_or_build
 from core.tasks.seen.places import UNKNOWN, PlaceFinder
 
 MOST_LOCATED = 100  # passages
 MOST_TRIED = 3  # places of one passage, where its document has changed since
-
-
-class NoTrainingTextError(UserFacingError):
-    """A run whose data set is gone."""
-
-    run: str
-    message = (
-        "The data set of run {run!r} is no longer in the workspace, so its training text cannot be searched."
-    )
-    remedy = "Resume the run: that builds the data set again where the library still has its documents."
 
 
 def look_up(workspace: Workspace, name: str, text: str, stop: StopToken) -> Task[SeenFound | None]:
@@ -88,11 +77,8 @@ def _trained_with(workspace: Workspace, run: RunFolder, stop: StopToken) -> Task
         raise NoCheckpointError(run.name, "last", "")
     state = read_state(run.checkpoint(last))
     config = checked(RunConfig, state.settings) if state.settings else Catalog(workspace).config(run.name)
-    folder = workspace.datasets / state.dataset
-    yield from restore(workspace, state.dataset, stop)
-    if not folder.exists():
-        raise NoTrainingTextError(run.name)
-    return config, read_dataset(folder, stop)
+    dataset = yield from dataset_of(workspace, run.name, state.dataset, stop)
+    return config, dataset
 
 
 def _located(

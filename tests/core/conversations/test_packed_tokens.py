@@ -1,9 +1,15 @@
 """Token details in a few bytes each: while they come, and as what they were."""
 
+import json
+import zlib
+
+import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
 from core.conversations.packed_tokens import (
+    HEAD,
+    OLD_TOKEN,
     PACKED_AT_ONCE,
     GrowingTokens,
     PackedTokens,
@@ -18,7 +24,9 @@ SHARES = st.sampled_from([0.0, 0.25, 0.5, 1.0])  # that float32 has
 TEXTS = st.sampled_from(["", "a", " goat", "\n", "🐑"])
 ALTERNATIVES = st.lists(st.builds(Alternative, st.integers(0, 9), TEXTS, SHARES), max_size=3).map(tuple)
 TOKENS = st.lists(
-    st.builds(TokenDetails, st.integers(0, 9), TEXTS, SHARES, st.integers(0, 9), SHARES, ALTERNATIVES),
+    st.builds(
+        TokenDetails, st.integers(0, 9), TEXTS, SHARES, st.integers(0, 9), SHARES, ALTERNATIVES, SHARES
+    ),
     max_size=8,
 )
 
@@ -57,3 +65,12 @@ def test_what_was_taken_stays_as_it_is_while_more_come():
     assert [growing[place] for place in range(len(tokens))] == tokens
     assert growing.bare(0) == tokens[0] and growing.bare(len(tokens) - 1) == tokens[-1]
     assert growing.packed() == tuple(tokens)
+
+
+def test_tokens_that_were_kept_without_their_documents_are_read():
+    tokens = [TokenDetails(7, "goat", 0.5, 2, 1.5, (Alternative(7, "goat", 0.5),)), TokenDetails(8, " ", 1.0)]
+    packed = PackedTokens(tokens)
+    texts = json.dumps(packed._texts).encode()
+    rows = np.array([row.item()[:-1] for row in packed._tokens], dtype=OLD_TOKEN)
+    content = HEAD.pack(1, 2, 1, len(texts)) + texts + rows.tobytes() + packed._alternatives.tobytes()
+    assert PackedTokens.from_bytes(zlib.compress(content)) == tuple(tokens)

@@ -8,7 +8,8 @@ from core.batches.origins import Origins
 from core.batches.token_file import TokenFileWriter, token_dtype
 from core.control import StopToken
 from core.seen import text as seen_text
-from core.seen.index import DamagedIndexError, SeenIndex, build_index
+from core.seen.index import SeenIndex, build_index
+from core.seen.index_folder import DamagedIndexError
 from core.seen.text import BREAK, TokenBytes
 from core.tokenizers.bpe import BpeTokenizer
 from core.tokenizers.char import CharTokenizer

@@ -24,14 +24,17 @@ from core.errors.system import DiskFullError
 from core.events.seen import SeenFound, SeenLocated, SeenProgress
 from core.runs.folder import Workspace
 from core.seen import index as index_files
-from core.seen.index import BUILDING, FOLDER, IndexRoomError
+from core.seen.index import FOLDER
+from core.seen.index_folder import DESCRIPTION, IndexRoomError
 from core.tasks.models.change_runs import rename_run
 from core.tasks.seen import build_index as seen_index
-from core.tasks.seen.look_up import NoTrainingTextError, look_up
+from core.tasks.seen.build_index import NoTrainingTextError
+from core.tasks.seen.look_up import look_up
 from core.tasks.seen.places import CHANGED, GONE, UNKNOWN
 from core.tasks.training.train_model import train_model
 
 ROOT = Path(__file__).parents[4]
+BUILDING = f".building-{FOLDER}"
 SENTENCE = "a small fish swims in the cold river, and the heron waits."
 REPLY = f"I know that {SENTENCE} Do you?"
 
@@ -147,7 +150,7 @@ def test_a_document_that_has_changed_is_said_to_have(indexed, fill):
     assert (place.title, place.problem) == ("river.txt", CHANGED)
 
 
-@pytest.mark.parametrize("name", [*index_files.FILES, index_files.DESCRIPTION])
+@pytest.mark.parametrize("name", [*index_files.FILES, DESCRIPTION])
 @pytest.mark.parametrize("damage", ["cut", "altered", "gone"])
 def test_a_damaged_index_is_built_anew(indexed, name, damage):
     path = index_of(indexed) / name
@@ -191,7 +194,7 @@ def test_a_stop_leaves_nothing(trained, monkeypatch):
 
 def test_a_full_disk_is_said_before_anything_is_written(trained, monkeypatch):
     free = shutil.disk_usage(trained.root)._replace(free=100)
-    monkeypatch.setattr(index_files.shutil, "disk_usage", lambda _: free)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: free)
     with pytest.raises(IndexRoomError, match="the disk has 100 B left"):
         looked_up(trained)
     assert not index_of(trained).exists()

@@ -1,0 +1,141 @@
+"""The request "lean on the documents": the index of what follows what in them, and how far it is to be relied on."""
+
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from core.batches.dataset import Dataset
+from core.control import StopToken
+from core.errors.base import UserFacingError
+from core.events.base import Task
+from core.events.seen import WeightsProgress
+from core.runs.folder import Workspace
+from core.runs.pointers import find_checkpoint
+from core.runs.state import WEIGHTS
+from core.tasks.models.open_model import OpenModel
+from core.tasks.seen.build_index import dataset_of, open_or_build_continuations
+from core.tokenizers.files import load_tokenizer
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from core.seen.continuations import Continuations
+    from core.seen.mixture import DocumentMixture
+
+MOST_HELD_OUT = 1 << 15  # tokens of validation text, evenly spread, from which the weights are learned
+TOKENS_AT_ONCE = 4096
+KEPT = "documents.json"  # in the folder of a checkpoint
+
+
+class NoHeldOutTextError(UserFacingError):
+    """A run without validation text, from which it could be learned how far to rely on the documents."""
+
+    run: str
+    message = (
+        "Run {run!r} has no validation text, so how far to rely on its documents cannot be learned: on the text "
+        "that it was trained on they would always be right."
+    )
+    remedy = "Import more text and train again, or set documents to 0."
+
+
+class OtherTokenizerError(UserFacingError):
+    """A run whose data set was cut into tokens by another tokenizer."""
+
+    run: str
+    message = "The data set of run {run!r} has another tokenizer than its model, so its documents cannot be mixed in."
+    remedy = "Train the run again, or set documents to 0."
+
+
+def open_documents(model: OpenModel, stop: StopToken) -> Task["DocumentMixture"]:
+    """The documents of an open model. Index and weights are made where they are missing, damaged or of something else.
+
+    They stay with the model until its weights are changed.
+
+    Raises:
+        NoTrainingTextError, DamagedDatasetError, OtherTokenizerError, NoHeldOutTextError: There is nothing to lean on.
+        IndexRoomError, DiskFullError, WorkspaceError: The index cannot be written.
+        StopRequested: `stop` was set before.
+    """
+    from core.seen.mixture import DocumentMixture, read_weights
+
+    if model.documents is None:
+        dataset = yield from _dataset_of(model, stop)
+        index = yield from open_or_build_continuations(dataset, stop)
+        made_of = _made_of(model, index)
+        weights = read_weights(find_checkpoint(model.run, str(model.step)) / KEPT, made_of)
+        if weights is None:
+            weights = yield from _learn_weights(model, dataset, index, stop)
+            _keep(model, weights, made_of)
+        model.documents = DocumentMixture(index, weights)
+    return model.documents
+
+
+def _dataset_of(model: OpenModel, stop: StopToken) -> Task[Dataset]:
+    workspace = Workspace(model.run.root.parents[1])
+    dataset = yield from dataset_of(workspace, model.name, model.loaded.state.dataset, stop)
+    if load_tokenizer(dataset.tokenizer).tokens != model.loaded.tokenizer.tokens:
+        raise OtherTokenizerError(model.name)
+    if dataset.eval_split != "val":
+        raise NoHeldOutTextError(model.name)
+    return dataset
+
+
+def _made_of(model: OpenModel, index: "Continuations") -> dict[str, Any]:
+    """What the weights were learned from: the text, and the model with the number format of its own weights."""
+    digest = model.loaded.state.sha256.get(WEIGHTS, "")
+    return {"index": index.made_of, "model": digest, "format": model.weights, "adapter": model.adapter}
+
+
+def _keep(model: OpenModel, weights: "NDArray[np.float64]", made_of: dict[str, Any]) -> None:
+    """Beside the checkpoint; where nothing can be written, they are learned again the next time."""
+    from core.seen.mixture import write_weights
+
+    with suppress(UserFacingError):
+        write_weights(find_checkpoint(model.run, str(model.step)) / KEPT, weights, made_of)
+
+
+def _learn_weights(
+    model: OpenModel, dataset: Dataset, index: "Continuations", stop: StopToken
+) -> Task["NDArray[np.float64]"]:
+    import numpy as np
+
+    from core.seen.mixture import fit_weights
+
+    total = min(MOST_HELD_OUT, dataset.val_tokens - 1)
+    found: list[tuple[Any, ...]] = []
+    done = 0
+    yield WeightsProgress(0, total)
+    for batch in _held_out_batches(model, dataset, index, stop):
+        found.append(batch)
+        done += len(batch[0])
+        yield WeightsProgress(min(done, total), total)
+    return fit_weights(*(np.concatenate(column) for column in zip(*found, strict=True)))
+
+
+def _held_out_batches(
+    model: OpenModel, dataset: Dataset, index: "Continuations", stop: StopToken
+) -> Iterator[tuple[Any, ...]]:
+    """The probabilities that model and documents give held-out tokens, and the lengths of the longest matches, (N,) each."""
+    import numpy as np
+    import torch
+
+    from core.batches.sampler import Windows, eval_batches
+    from core.seen.continuations import contexts_of
+    from core.training.interruption import interruptible
+    from core.training.loss import token_losses
+
+    transformer = model.loaded.model
+    rows = max(1, TOKENS_AT_ONCE // model.context_length)
+    limit = max(1, MOST_HELD_OUT // (rows * model.context_length))
+    windows = Windows(model.context_length, 0, rows)
+    with interruptible(transformer, stop):
+        for x, y in eval_batches(dataset.tokens("val"), windows, limit):
+            stop.raise_if_asked()
+            with torch.inference_mode():
+                losses = token_losses(transformer, x.to(transformer.device), y.to(transformer.device))
+            targets = y.flatten().numpy()
+            counted = targets >= 0
+            contexts = contexts_of(x.numpy())[counted]
+            documents, longest = index.probs_of(contexts, targets[counted])
+            yield np.exp(-losses.double().cpu().flatten().numpy()[counted]), documents, longest

@@ -1,0 +1,296 @@
+"""Leaning on the documents: the index and the weights are made when they are needed, and once."""
+
+import dataclasses
+import io
+import json
+import math
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from core.batches.dataset import Dataset
+from core.config.sampling import SamplingConfig
+from core.config.tokenizer import TokenizerConfig
+from core.config.toml import with_settings
+from core.control import Returning, StopRequested, StopToken, result_of
+from core.disk import files
+from core.errors.system import DiskFullError
+from core.events.base import Notice
+from core.events.replies import ReplyEnded, TokenWritten
+from core.events.scoring import TextScored
+from core.events.seen import SeenProgress, WeightsProgress
+from core.seen import continuations
+from core.seen.contexts import LONGEST
+from core.seen.index_folder import IndexRoomError
+from core.tasks.chat.reply import complete, samples
+from core.tasks.models.compared_models import Side
+from core.tasks.models.open_documents import (
+    KEPT,
+    NoHeldOutTextError,
+    OtherTokenizerError,
+    open_documents,
+)
+from core.tasks.models.open_model import open_model, with_weights
+from core.tasks.models.score_text import score_text
+from core.tasks.seen.build_index import NoTrainingTextError
+from core.tasks.training.train_model import train_model
+
+ROOT = Path(__file__).parents[4]
+TEXT = "the old dog sleeps in the barn, and the heron dreams of fish. " * 3
+LEANING = SamplingConfig(seed=3, documents=1.0, max_new_tokens=12)
+
+
+def opened(workspace, name="first", checkpoint="best"):
+    return result_of(open_model(workspace, name, checkpoint, StopToken()))
+
+
+def lean(model, stop=None):
+    """The documents, and the events on the way there."""
+    stream = Returning(open_documents(model, stop or StopToken()))
+    events = list(stream)
+    return stream.result, events
+
+
+def dataset_of(workspace):
+    [folder] = [path for path in workspace.datasets.iterdir() if path.is_dir()]
+    return folder
+
+
+def kept(workspace, step=6):
+    return workspace.run("first").checkpoint(step) / KEPT
+
+
+def of_kind(events, kind):
+    return [event for event in events if isinstance(event, kind)]
+
+
+def test_index_and_weights_are_made_once(trained):
+    first, events = lean(opened(trained))
+    assert of_kind(events, SeenProgress)
+    assert (
+        of_kind(events, WeightsProgress)[-1].tokens_done == of_kind(events, WeightsProgress)[-1].tokens_total
+    )
+    second, again = lean(opened(trained))
+    assert again == []
+    assert second.weights.tolist() == first.weights.tolist()
+
+
+def test_an_open_model_keeps_them_until_its_weights_change(trained):
+    model = opened(trained)
+    first, _ = lean(model)
+    assert lean(model) == (first, [])
+    list(with_weights(model, SamplingConfig(weights="bfloat16")))
+    assert model.documents is None
+    _, events = lean(model)
+    assert of_kind(events, WeightsProgress)
+    assert not of_kind(events, SeenProgress)
+
+
+def test_another_checkpoint_has_weights_of_its_own(trained):
+    lean(opened(trained))
+    _, events = lean(opened(trained, checkpoint="2"))
+    assert not of_kind(events, SeenProgress)
+    assert of_kind(events, WeightsProgress)
+    assert kept(trained).exists() and kept(trained, 2).exists()
+
+
+def test_held_out_text_is_not_in_the_index(trained):
+    documents, _ = lean(opened(trained))
+    held_out = np.fromfile(dataset_of(trained) / "val.bin", "<u2")
+    training = np.fromfile(dataset_of(trained) / "train.bin", "<u2")
+    order = np.fromfile(dataset_of(trained) / continuations.FOLDER / continuations.ORDER, "<u4")
+    assert len(held_out) > 0
+    assert sorted(order.tolist()) == list(range(len(training)))
+    assert ((documents.weights > 0) & (documents.weights < 1)).all()
+
+
+def test_a_score_with_documents_is_the_plain_formula_beside_that_without(trained):
+    model = opened(trained)
+    documents, _ = lean(model)
+    source = io.BytesIO(TEXT.encode())
+    events = list(score_text(trained, [Side("first", "best")], source, StopToken(), documents=True))
+    [scored] = of_kind(events, TextScored)
+    tokenizer = model.loaded.tokenizer
+    ids = [tokenizer.eos_id, *tokenizer.encode(TEXT)]
+    nats, mixed = 0.0, 0.0
+    for start in range(0, len(ids) - 1, 8):
+        part = ids[start : start + 9]
+        with torch.no_grad():
+            probs = model.loaded.model(torch.tensor([part[:-1]]))[0].double().softmax(dim=-1).numpy()
+        for at, token in enumerate(part[1:]):
+            by_documents, weight = documents.probs(part[: at + 1])
+            nats -= math.log(probs[at, token])
+            mixed -= math.log((1 - weight) * probs[at, token] + weight * by_documents[token])
+    assert scored.loss == pytest.approx(nats / len(TEXT), rel=1e-5)
+    assert scored.documents.loss == pytest.approx(mixed / len(TEXT), rel=1e-5)
+    assert scored.documents.bits_per_byte == pytest.approx(mixed / len(TEXT) / math.log(2), rel=1e-5)
+
+
+def test_a_text_that_stands_in_the_documents_is_said_to_be_no_test(trained, monkeypatch):
+    monkeypatch.setattr("core.tasks.models.text_scorer.LONGEST", 4)  # the context of this model has 8
+    copied = "a small fish swims in the cold river, and the heron waits. " * 3
+    for text, is_told in ((copied, True), ("zebra quartz " * 9, False)):
+        source = io.BytesIO(text.encode())
+        events = list(score_text(trained, [Side("first", "best")], source, StopToken(), documents=True))
+        told = [event.text for event in of_kind(events, Notice) if "word for word" in event.text]
+        assert bool(told) is is_told
+
+
+def test_at_0_a_reply_is_what_it_was_and_nothing_is_built(trained):
+    plain = list(complete(opened(trained), "the ", SamplingConfig(seed=3), StopToken()))
+    again = list(complete(opened(trained), "the ", SamplingConfig(seed=3, documents=0.0), StopToken()))
+    texts = [[one.text for one in of_kind(events, ReplyEnded)] for events in (plain, again)]
+    assert texts[0] == texts[1]
+    assert not (dataset_of(trained) / continuations.FOLDER).exists()
+    assert all(event.from_documents == 0 for event in of_kind(again, TokenWritten))
+
+
+def test_a_reply_tells_of_each_token_how_much_came_from_the_documents(trained):
+    events = list(complete(opened(trained), "a small fish ", LEANING, StopToken(), details=True))
+    written = of_kind(events, TokenWritten)
+    assert len(written) == 12
+    assert all(0 < event.from_documents <= 1 for event in written)
+    assert [event.details.from_documents for event in written] == [event.from_documents for event in written]
+
+
+def test_several_replies_at_once_are_those_one_by_one(trained):
+    model = opened(trained)
+    together = result_of(samples(model, "the ", LEANING, 2, StopToken(), answers=False))
+    alone = [
+        result_of(complete(model, "the ", LEANING.with_next_seed(number), StopToken())) for number in range(2)
+    ]
+    assert [one.text for one in together] == [one.text for one in alone]
+
+
+def test_a_run_without_validation_text_is_refused(trained, monkeypatch):
+    monkeypatch.setattr(Dataset, "eval_split", "train")
+    with pytest.raises(NoHeldOutTextError, match="no validation text"):
+        lean(opened(trained))
+
+
+def test_a_data_set_of_another_tokenizer_is_refused(trained, tiny):
+    config = with_settings(tiny(), {"training.max_steps": 2})
+    config = config.model_copy(update={"tokenizer": TokenizerConfig(kind="word", vocab_size=300)})
+    list(train_model(trained, "words", config, StopToken()))
+    model, other = opened(trained), opened(trained, "words")
+    model.loaded = dataclasses.replace(model.loaded, state=other.loaded.state)
+    with pytest.raises(OtherTokenizerError, match="another tokenizer"):
+        lean(model)
+
+
+def test_a_run_whose_data_set_is_gone_is_said_to_have_none(trained):
+    shutil.rmtree(dataset_of(trained))
+    with pytest.raises(NoTrainingTextError):
+        list(complete(opened(trained), "the ", LEANING, StopToken()))
+
+
+@pytest.mark.parametrize("name", [*continuations.FILES, "index.json"])
+@pytest.mark.parametrize("damage", ["cut", "gone"])
+def test_a_damaged_index_is_built_anew(trained, name, damage):
+    first, _ = lean(opened(trained))
+    path = dataset_of(trained) / continuations.FOLDER / name
+    content = path.read_bytes()
+    path.write_bytes(content[: len(content) // 2]) if damage == "cut" else path.unlink()
+    second, events = lean(opened(trained))
+    assert of_kind(events, SeenProgress)
+    assert second.weights.tolist() == first.weights.tolist()
+
+
+def test_damaged_weights_are_learned_anew(trained):
+    first, _ = lean(opened(trained))
+    kept(trained).write_text(kept(trained).read_text()[:99])
+    second, events = lean(opened(trained))
+    assert of_kind(events, WeightsProgress)
+    assert second.weights.tolist() == first.weights.tolist()
+    assert json.loads(kept(trained).read_text())["weights"] == first.weights.tolist()
+
+
+def test_a_full_disk_is_said_before_the_index_is_written(trained, monkeypatch):
+    free = shutil.disk_usage(trained.root)._replace(free=100)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: free)
+    with pytest.raises(IndexRoomError, match="the disk has 100 B left"):
+        lean(opened(trained))
+
+
+def test_a_disk_that_fills_while_the_index_is_written_leaves_nothing(trained, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(continuations, "sorted_places", full)
+    with pytest.raises(DiskFullError):
+        lean(opened(trained))
+    assert not (dataset_of(trained) / continuations.FOLDER).exists()
+    assert not list(dataset_of(trained).glob(".building*"))
+
+
+def test_on_a_full_disk_weights_are_learned_and_not_kept(trained, monkeypatch):
+    lean(opened(trained))
+    kept(trained).unlink()
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(files.os, "fsync", full)
+    documents, _ = lean(opened(trained))
+    assert documents.weights.shape == (LONGEST + 1,)
+    assert not kept(trained).exists()
+    assert not [path.name for path in kept(trained).parent.iterdir() if KEPT in path.name]
+
+
+def test_a_stop_while_the_weights_are_learned_keeps_none(trained):
+    stop = StopToken()
+    stream = open_documents(opened(trained), stop)
+    while not isinstance(next(stream), WeightsProgress):
+        pass
+    stop.set()
+    with pytest.raises(StopRequested):
+        list(stream)
+    assert not kept(trained).exists()
+
+
+@pytest.mark.slow
+def test_a_kill_while_the_weights_are_learned_leaves_no_half_file(trained):
+    slow = (
+        "import time; from core.disk import files; old = files.rename; "
+        "files.rename = lambda *given: (print('at', flush=True), time.sleep(60)) if 'documents' in given[1].name else old(*given); "
+    )
+    task = (
+        "from pathlib import Path; from core.control import StopToken, result_of; from core.runs.folder import Workspace; "
+        "from core.tasks.models.open_model import open_model; from core.tasks.models.open_documents import open_documents; "
+        f"model = result_of(open_model(Workspace(Path({str(trained.root)!r})), 'first', 'best', StopToken())); "
+        "list(open_documents(model, StopToken()))"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", slow + task], cwd=ROOT, stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout.readline() == "at\n"
+    os.kill(process.pid, signal.SIGKILL)
+    process.communicate()
+    assert not kept(trained).exists()
+    _, events = lean(opened(trained))
+    assert of_kind(events, WeightsProgress)
+    assert kept(trained).exists()
+
+
+def test_the_commands_lean_on_the_documents(trained, command, records):
+    (trained.root / "text.txt").write_text(TEXT)
+    place = "--workspace", trained.root
+    code, printed, _ = command(*place, "score", "first", "--text", trained.root / "text.txt", "--documents")
+    assert code == 0
+    assert "with its documents: " in printed
+    code, events = records(
+        *place, "generate", "first", "--prompt", "a small", "--seed", 1, "--documents", 0.5
+    )
+    written = [event for event in events if event["event"] == "token_written"]
+    assert code == 0
+    assert all(event["from_documents"] > 0 for event in written)
+    code, _, told = command(*place, "generate", "first", "--documents", 2)
+    assert code == 2
+    assert "documents" in told
