@@ -12,7 +12,7 @@ from app.tabs.chat.documents.seen_panel import INVITATION, SeenPanel
 from core.control import StopRequested
 from core.events.seen import SeenFound, SeenLocated, SeenPassage, SeenPlace, SeenProgress
 from core.runs.folder import Workspace
-from core.tasks.seen.look_up import NoTrainingTextError
+from core.tasks.seen.build_index import NoTrainingTextError
 from tests.app.showing import context_of
 
 REPLY = "Once the sheep grazes on the green meadow by the mill, and so on."
