@@ -7,6 +7,7 @@ runs, and puts what it makes into a store.
 import logging
 import os
 import secrets
+import socket
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -19,6 +20,7 @@ from core.errors.lake import ClusterPackagesError, EngineError
 Result = TypeVar("Result")
 
 POLL_SECONDS = 0.2  # between two looks at the stop
+KNOCK_SECONDS = 10.0
 AHEAD = 2  # jobs for each worker that are handed over and not ended
 
 
@@ -98,7 +100,9 @@ def ray_engine(address: str | None, workers: int | None) -> Iterator[RayEngine]:
         EngineError: The cluster cannot be reached.
     """
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"  # nothing is told to anybody
-    if address is None:  # nobody else on this machine may use it; Ray reads these when it is imported
+    if address is not None:
+        _knock(address)
+    else:  # nobody else on this machine may use it; Ray reads these when it is imported
         os.environ.setdefault("RAY_AUTH_MODE", "token")
         os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
     ray = cluster_package("ray")
@@ -121,6 +125,20 @@ def ray_engine(address: str | None, workers: int | None) -> Iterator[RayEngine]:
             yield RayEngine(ray, workers or max(1, int(ray.cluster_resources().get("CPU", 1))))
         finally:
             ray.shutdown()
+
+
+def _knock(address: str) -> None:
+    """See that somebody listens there: Ray would try for minutes.
+
+    Raises:
+        EngineError: Nobody does.
+    """
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if port.isdigit():
+        try:
+            socket.create_connection((host.strip("[]"), int(port)), KNOCK_SECONDS).close()
+        except OSError as cause:
+            raise EngineError(f"nobody answers at {address}: {cause.strerror or cause}.") from cause
 
 
 def cluster_package(name: str) -> Any:
