@@ -47,7 +47,7 @@ class _LaterFormatError(ValueError):
 class CheckpointState(BaseModel):
     """The facts beside the weights. Losses are in nats per token, times in seconds, counts since the run began.
 
-    `precision`, `attention` and `threads` say how its passes are computed, 0 threads being torch's own choice, and
+    `precision`, `attention` and `threads` say how its passes are computed, by all processes of a machine together, 0 threads being torch's own choice, and
     `micro_batch_size` how many rows of a batch at once, 0 being all.
     `windows` counts the windows of text that were trained on, in which the order of the text is counted.
     `planned_steps` is where the run was to end, `schedule_from` the step and learning rate that its schedule began

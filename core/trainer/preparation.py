@@ -291,7 +291,8 @@ def _restored(place: RunPlace, stop: StopToken, resume_at: int | None) -> Task[S
     if state.step == plan.steps and looked:
         raise RunFinishedError(folder.name, state.step, higher_limits(config.training, plan, progress))
     model = loaded.model
-    computed = ComputePlan(state.precision, state.attention, state.threads)  # type: ignore[arg-type]  # compared with names
+    threads = -(-state.threads // place.group.processes_here)
+    computed = ComputePlan(state.precision, state.attention, threads)  # type: ignore[arg-type]  # compared with names
     compute = yield from _compute_of_all(place, model, stop, computed)
     if compute is None:
         return None

@@ -109,7 +109,7 @@ def _state(session: Session, val_loss: float | None) -> CheckpointState:
         vocab_size=session.tokenizer.vocab_size,
         precision=session.compute.precision,
         attention=session.compute.attention,
-        threads=session.compute.threads,
+        threads=session.compute.threads * session.group.processes_here,
         micro_batch_size=session.micro_batch_size,
         train_loss=progress.train_loss,
         val_loss=val_loss,

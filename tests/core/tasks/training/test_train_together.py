@@ -14,6 +14,7 @@ from core.events.runs import Evaluated, RunEnded, StepDone
 from core.runs.base_model import fine_tune_config
 from core.runs.journal import read_events
 from core.runs.loading import load_model
+from core.runs.state import read_state
 from core.tasks.training.resume_run import resume_run
 from core.tasks.training.train_model import train_model
 
@@ -103,6 +104,7 @@ def test_two_processes_that_share_the_weights_train_what_one_does(together, fill
     code, said = together(2, config, parallel="fsdp")
     assert code == 0, said
     assert "Warning" not in said
+    assert read_state(filled.run("together").checkpoint(6)).threads == 2  # of one process that would go on
     assert_equal_to_one(filled, config)
 
 
