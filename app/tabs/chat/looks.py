@@ -11,7 +11,12 @@ from app.tabs.chat.tab import ChatTab
 
 SIZE_KEY, ENTER_KEY = "chat/text_size", "chat/enter_sends"  # this user's own, for all workspaces
 FEWEST_POINTS, MOST_POINTS = 6, 40
-SHADINGS = (("none", "&None"), ("probability", "By &probability"), ("entropy", "By &entropy"))
+SHADINGS = (
+    ("none", "&None"),
+    ("probability", "By &probability"),
+    ("entropy", "By &entropy"),
+    ("documents", "By &documents"),
+)
 
 
 class ChatLooks(QObject):

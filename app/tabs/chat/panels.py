@@ -8,6 +8,7 @@ from app.tabs.chat.documents.seen_controller import SeenController
 from app.tabs.chat.front import FrontConversation
 from app.tabs.chat.gestures import Gestures
 from app.tabs.chat.model_opening import ModelOpening
+from app.tabs.chat.sampling.documents_controller import DocumentsController
 from app.tabs.chat.sampling.next_token_controller import NextTokenController
 from app.tabs.chat.sampling.sampler_controller import SamplerController
 from app.tabs.chat.tab import ChatTab
@@ -29,6 +30,7 @@ class Panels(QObject):
         super().__init__(parent)
         self._tab, self._front, self._models = tab, front, models
         self.samplers = SamplerController(tab.sampling, context, self)
+        self.documents = DocumentsController(tab.sampling.documents, context, tab.title, self)
         self.seen = SeenController(tab.seen, context, self)
         self.next_token = NextTokenController(tab.next_token, context, tab.title, self)
         self.compare = CompareController(tab.compare, context, self)
@@ -37,6 +39,7 @@ class Panels(QObject):
 
     def stop(self) -> None:
         """Ask all work to end."""
+        self.documents.stop()
         self.seen.stop()
         self.compare.stop()
 
@@ -139,6 +142,7 @@ class Panels(QObject):
         tab.sampling.changed.connect(self._pass_on_sampling)
         tab.sampling.reset_requested.connect(self._use_run_settings)
         self._front.changed.connect(self._follow)
+        self._front.changed.connect(self.documents.look)  # a reply may have made them ready
         tab.talk.changed.connect(self._follow)
         self._gestures.begun.connect(self._follow)
         tab.next_token.token_chosen.connect(self._gestures.go_on_with)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from core.batches.dataset import Dataset
@@ -24,8 +25,12 @@ if TYPE_CHECKING:
     from core.seen.mixture import DocumentMixture
 
 MOST_HELD_OUT = 1 << 15  # tokens of validation text, evenly spread, from which the weights are learned
-TOKENS_AT_ONCE = 4096
+TOKENS_AT_ONCE = (
+    1024  # so that a stop is seen soon, and nothing has to look for it inside a model that others use, too
+)
 KEPT = "documents.json"  # in the folder of a checkpoint
+NOT_BUILT = "The training text has no index for this yet. It is built once for each data set."
+NOT_LEARNED = "How far to rely on the documents was not learned for this checkpoint yet."
 
 
 class NoHeldOutTextError(UserFacingError):
@@ -57,18 +62,56 @@ def open_documents(model: OpenModel, stop: StopToken) -> Task["DocumentMixture"]
         IndexRoomError, DiskFullError, WorkspaceError: The index cannot be written.
         StopRequested: `stop` was set before.
     """
-    from core.seen.mixture import DocumentMixture, read_weights
+    from core.seen.mixture import DocumentMixture
 
-    if model.documents is None:
+    if model.documents is not None:
+        return model.documents
+    loaded = model.loaded
+    dataset = yield from _dataset_of(model, stop)
+    index = yield from open_or_build_continuations(dataset, stop)
+    made_of, weights = _made_of(model, index), _kept_weights(model, index)
+    if weights is None:
+        weights = yield from _learn_weights(model, dataset, index, stop)
+    documents = DocumentMixture(index, weights)
+    if model.loaded is loaded:  # no other weights were loaded meanwhile
+        _keep(model, weights, made_of)
+        model.documents = documents
+    return documents
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentsState:
+    """Whether a model's documents are open now; if not, why, and the bytes that an index of them takes, if one can be built."""
+
+    are_open: bool
+    reason: str = ""
+    index_bytes: int = 0
+
+
+def look_at_documents(model: OpenModel, stop: StopToken) -> Task[DocumentsState]:
+    """Open an open model's documents, if all that it takes is there already.
+
+    Raises:
+        StopRequested: `stop` was set before that was known.
+    """
+    from core.seen.continuations import Continuations, index_bytes
+    from core.seen.index_folder import DamagedIndexError
+    from core.seen.mixture import DocumentMixture
+
+    if model.documents is not None:
+        return DocumentsState(are_open=True)
+    try:
         dataset = yield from _dataset_of(model, stop)
-        index = yield from open_or_build_continuations(dataset, stop)
-        made_of = _made_of(model, index)
-        weights = read_weights(find_checkpoint(model.run, str(model.step)) / KEPT, made_of)
-        if weights is None:
-            weights = yield from _learn_weights(model, dataset, index, stop)
-            _keep(model, weights, made_of)
-        model.documents = DocumentMixture(index, weights)
-    return model.documents
+        index = Continuations(dataset, stop)
+    except UserFacingError as error:
+        return DocumentsState(are_open=False, reason=f"{error.message} {error.remedy}")
+    except DamagedIndexError:
+        return DocumentsState(are_open=False, reason=NOT_BUILT, index_bytes=index_bytes(dataset))
+    weights = _kept_weights(model, index)
+    if weights is None:
+        return DocumentsState(are_open=False, reason=NOT_LEARNED, index_bytes=index_bytes(dataset))
+    model.documents = DocumentMixture(index, weights)
+    return DocumentsState(are_open=True)
 
 
 def _dataset_of(model: OpenModel, stop: StopToken) -> Task[Dataset]:
@@ -79,6 +122,15 @@ def _dataset_of(model: OpenModel, stop: StopToken) -> Task[Dataset]:
     if dataset.eval_split != "val":
         raise NoHeldOutTextError(model.name)
     return dataset
+
+
+def _kept_weights(model: OpenModel, index: "Continuations") -> "NDArray[np.float64] | None":
+    """Those beside the checkpoint; None where there are none of this model and text, or no checkpoint any more."""
+    from core.seen.mixture import read_weights
+
+    with suppress(UserFacingError):
+        return read_weights(find_checkpoint(model.run, str(model.step)) / KEPT, _made_of(model, index))
+    return None
 
 
 def _made_of(model: OpenModel, index: "Continuations") -> dict[str, Any]:
@@ -122,20 +174,18 @@ def _held_out_batches(
 
     from core.batches.sampler import Windows, eval_batches
     from core.seen.continuations import contexts_of
-    from core.training.interruption import interruptible
     from core.training.loss import token_losses
 
     transformer = model.loaded.model
     rows = max(1, TOKENS_AT_ONCE // model.context_length)
     limit = max(1, MOST_HELD_OUT // (rows * model.context_length))
     windows = Windows(model.context_length, 0, rows)
-    with interruptible(transformer, stop):
-        for x, y in eval_batches(dataset.tokens("val"), windows, limit):
-            stop.raise_if_asked()
-            with torch.inference_mode():
-                losses = token_losses(transformer, x.to(transformer.device), y.to(transformer.device))
-            targets = y.flatten().numpy()
-            counted = targets >= 0
-            contexts = contexts_of(x.numpy())[counted]
-            documents, longest = index.probs_of(contexts, targets[counted])
-            yield np.exp(-losses.double().cpu().flatten().numpy()[counted]), documents, longest
+    for x, y in eval_batches(dataset.tokens("val"), windows, limit):
+        stop.raise_if_asked()
+        with torch.inference_mode():
+            losses = token_losses(transformer, x.to(transformer.device), y.to(transformer.device))
+        targets = y.flatten().numpy()
+        counted = targets >= 0
+        contexts = contexts_of(x.numpy())[counted]
+        documents, longest = index.probs_of(contexts, targets[counted])
+        yield np.exp(-losses.double().cpu().flatten().numpy()[counted]), documents, longest

@@ -170,5 +170,9 @@ def _ranked(found: NextToken | None, sampling: SamplingConfig) -> Task[SampledNe
 
 
 def _reads_otherwise(one: SamplingConfig, other: SamplingConfig) -> bool:
-    """Whether two settings differ in what is read of the text: how it is ended, and how much room a reply has."""
-    return (one.end_prompt, one.max_new_tokens) != (other.end_prompt, other.max_new_tokens)
+    """Whether two settings differ in what is read of the text: how it is ended, how much room a reply has, and the documents."""
+    return _reading(one) != _reading(other)
+
+
+def _reading(sampling: SamplingConfig) -> tuple[bool, int, bool]:
+    return sampling.end_prompt, sampling.max_new_tokens, sampling.documents > 0

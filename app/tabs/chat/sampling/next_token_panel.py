@@ -9,11 +9,12 @@ from app.widgets.layout import column
 from app.widgets.token_bars import TokenBar, TokenBars
 from app.widgets.token_text import probability, visible
 from core.tasks.chat.next_token import Candidates, NextCandidate
-from core.wording import listed, number
+from core.wording import listed, number, percent
 
 LEGEND = "Bar: after the filters. Thin bar: before them."
 LEGEND_TIP = (
-    "Bars: after penalty, top-k, temperature, top-p and min-p. Thin bars: the model's own probability."
+    "Bars: after penalty, top-k, temperature, top-p and min-p. Thin bars: before them, as the model has it, or its "
+    "mixture with the documents."
 )
 NOTHING = "Open a model to see what it would write next."
 
@@ -84,9 +85,11 @@ class NextTokenPanel(QWidget):
 
 
 def _bar(one: NextCandidate) -> TokenBar:
-    text = visible(one.text)
-    said = f"{text}, id {one.token_id}: {probability(one.probability)} by the model; "
+    text, by = visible(one.text), "with the documents" if one.from_documents else "by the model"
+    said = f"{text}, id {one.token_id}: {probability(one.probability)} {by}; "
     said += f"ruled out by {one.removed_by}" if one.removed_by else f"drawn with {probability(one.final)}"
+    if one.from_documents:
+        said += f"; {percent(one.from_documents)} of it from the documents"
     if one.is_penalised:
         said += "; less likely by the repetition penalty"
     figure, colour = one.removed_by or probability(one.final), "muted" if one.removed_by else "text"
@@ -96,6 +99,8 @@ def _bar(one: NextCandidate) -> TokenBar:
 def _summary(after: Candidates) -> str:
     """Entropies, how many tokens are left, and what ruled the others out."""
     said = f"Entropy {after.entropy:.2f} bits, after the filters {after.final_entropy:.2f} bits. "
+    if after.documents:
+        said += f"The documents count for {percent(after.documents)}. "
     said += f"{number(after.left)} of {number(after.vocab_size)} tokens are left"
     if not after.removed:
         return f"{said}."

@@ -6,6 +6,7 @@ from secrets import randbelow
 from PySide6.QtCore import QSignalBlocker, Qt, Signal, Slot
 from PySide6.QtWidgets import QCheckBox, QGridLayout, QHBoxLayout, QPushButton, QWidget
 
+from app.tabs.chat.sampling.documents_row import DocumentsRow
 from app.tabs.chat.sampling.sampler_bar import SamplerBar
 from app.widgets.controls.config_form import Fields, rows_of
 from app.widgets.controls.field_sliders import FieldSliders, Reach
@@ -27,6 +28,7 @@ REACHES: Mapping[str, Reach] = {
     "frequency_penalty": Reach(-2, 2, 0.1),
     "presence_penalty": Reach(-2, 2, 0.1),
     "max_new_tokens": Reach(10, 2000, 10),
+    "documents": Reach(0, 1, 0.05),
 }
 FIRST = ("temperature", "max_new_tokens")  # what a newcomer changes
 FILTERS = ("top_k", "top_p", "min_p")
@@ -85,6 +87,8 @@ class SamplingPanel(QWidget):
 
     def _make_widgets(self) -> None:
         self.bar = SamplerBar()
+        self.documents = DocumentsRow()
+        self.documents.changed.connect(self._follow_documents)
         self.reset_button = QPushButton("Reset", objectName="resetSamplingButton")
         self.reset_button.setToolTip("Reset everything to the run's own settings")
         set_role(self.reset_button, "quiet")
@@ -104,13 +108,14 @@ class SamplingPanel(QWidget):
         self.random_button.clicked.connect(self._forget_seed)
 
     def _lay_out(self) -> None:
-        others = [name for name in self.sliders if name not in FIRST]
+        others = [name for name in self.sliders if name not in (*FIRST, "documents")]
         stop, bias = self.fields.field("stop"), self.fields.field("logit_bias")
         more = QWidget()
         column(
             self.bar,
             row((self.greedy, 1), self.reset_button),
             self._slider_rows(others),
+            column(self._slider_rows(["documents"]), self.documents, spacing=TINY),
             self._seed_row(),
             column(stop.label, stop.row, spacing=TINY),
             column(bias.label, bias.row, bias.problem, spacing=TINY),
@@ -176,7 +181,10 @@ class SamplingPanel(QWidget):
         if not is_greedy and not self.fields.field("temperature").reason:
             self._temperature = values.get("temperature", NOT_GREEDY)
         fixed = [name for name in FILTERS if is_greedy and not self.fields.field(name).reason]
-        self.fields.set_fixed(dict.fromkeys(fixed, NO_PART))
+        # what is above 0 can be taken back in any case
+        closed = {} if values.get("documents", 1.0) else {"documents": self.documents.reason}
+        self.fields.set_fixed(dict.fromkeys(fixed, NO_PART) | closed)
+        self.sliders["documents"].setEnabled(not closed.get("documents"))
         for name in FILTERS:
             self.sliders[name].setEnabled(name not in fixed)
         with QSignalBlocker(self.greedy):
@@ -185,6 +193,13 @@ class SamplingPanel(QWidget):
         if not self.problem():
             self.bar.show_sampling(self.value())
         self.changed.emit()
+
+    @Slot(bool)
+    def _follow_documents(self, takes_keyboard: bool) -> None:
+        """The slider of the documents can be moved, or no longer."""
+        self._follow()
+        if takes_keyboard:
+            self.fields.editor("documents").setFocus()
 
     @Slot(bool)
     def _set_greedy(self, is_on: bool) -> None:

@@ -22,8 +22,8 @@ from app.widgets.shade import shaded
 from app.widgets.theme import Colours, colours, mono_font
 from core.events.replies import TokenDetails
 
-Shading = Literal["none", "probability", "entropy"]
-SHADE_COLOURS = {"probability": "warning", "entropy": "notice"}  # fields of `Colours`
+Shading = Literal["none", "probability", "entropy", "documents"]
+SHADE_COLOURS = {"probability": "warning", "entropy": "notice", "documents": "accent"}  # fields of `Colours`
 MOST_BITS = 8.0  # an entropy from which on the shade is the strongest
 MOST_SHADE = (
     0.46  # of the colour: on stronger shades words are hard to read, in the light or in the dark theme
@@ -121,7 +121,13 @@ def _shade_format(percent: int, shading: Shading) -> QTextCharFormat:
 
 def shade_share(token: TokenDetails, shading: Shading) -> float:
     """From 0 where the model was sure of it, or of what comes there, to 1."""
-    return 1 - token.probability if shading == "probability" else min(token.entropy / MOST_BITS, 1.0)
+    match shading:
+        case "probability":
+            return 1 - token.probability
+        case "documents":
+            return token.from_documents
+        case _:
+            return min(token.entropy / MOST_BITS, 1.0)
 
 
 def paragraph(*, line_height: float = LINE_HEIGHT_PERCENT) -> QTextBlockFormat:

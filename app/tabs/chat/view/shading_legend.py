@@ -8,8 +8,12 @@ from app.widgets.layout import row
 from app.widgets.shade import ShadeLegend
 from app.widgets.theme import SMALL, TINY, set_role
 
-TITLES = {"probability": "Probability", "entropy": "Entropy"}
-ENDS = {"probability": ("100 %", "0 %"), "entropy": ("0 bits", f"{MOST_BITS:g} bits or more")}
+TITLES = {"probability": "Probability", "entropy": "Entropy", "documents": "From the documents"}
+ENDS = {
+    "probability": ("100 %", "0 %"),
+    "entropy": ("0 bits", f"{MOST_BITS:g} bits or more"),
+    "documents": ("0 %", "100 %"),
+}
 
 
 class ShadingLegend(QFrame):

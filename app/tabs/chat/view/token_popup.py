@@ -10,6 +10,7 @@ from app.widgets.theme import SMALL, TINY, set_role
 from app.widgets.token_bars import TokenBar, TokenBars
 from app.widgets.token_text import probability_in_brief, quoted, visible
 from core.events.replies import Alternative, TokenDetails
+from core.wording import percent
 
 WIDTH_PX = 300
 GAP_PX = 4  # between the token and the frame
@@ -95,7 +96,10 @@ def facts(token: TokenDetails) -> str:
     known = [f"probability {probability_in_brief(token.probability)}"]
     if token.rank:
         known += [f"rank {token.rank:,}", f"entropy {token.entropy:.2f} bits"]
-    return " · ".join(known).capitalize()
+    said = " · ".join(known).capitalize()
+    return (
+        f"{said}\n{percent(token.from_documents)} of it from the documents" if token.from_documents else said
+    )
 
 
 def _hint(token: TokenDetails, pinned: bool, can_choose: bool) -> str:

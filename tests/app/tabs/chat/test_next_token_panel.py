@@ -66,6 +66,21 @@ def test_every_row_is_told_in_words(panel):
     assert panel.list.accessibleDescription().startswith("The likeliest is a with ")
 
 
+def test_what_comes_from_the_documents_is_told_of_each_token(panel):
+    after = found()
+    documents = np.zeros(CHAR.vocab_size)
+    documents[CHAR.encode("b")[0]] = 1.0
+    after = NextToken(after.logits, after.history, CHAR, documents=(documents, 0.5))
+    panel.show_candidates(candidates(after, OPEN.model_copy(update={"documents": 0.8}), COUNT))
+    assert "The documents count for 40 %." in panel.status.text()
+    told = panel.list.rows.index(0, 0).data(Qt.ItemDataRole.AccessibleTextRole)
+    assert told.startswith("b, id 5: ")
+    assert "with the documents; drawn with" in told and "% of it from the documents" in told
+    panel.show_candidates(candidates(after, OPEN, COUNT))
+    assert "documents" not in panel.status.text()
+    assert rows(panel)[0].text == "a"
+
+
 def test_a_click_or_enter_chooses_a_token(panel, qtbot):
     show(panel, OPEN)
     place = panel.list.visualRect(panel.list.rows.index(2, 0)).center()

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 import torch
 
-from core.batches.dataset import Dataset
+from core.batches.dataset import Dataset, read_dataset
 from core.config.sampling import SamplingConfig
 from core.config.tokenizer import TokenizerConfig
 from core.config.toml import with_settings
@@ -28,13 +28,19 @@ from core.events.scoring import TextScored
 from core.events.seen import SeenProgress, WeightsProgress
 from core.seen import continuations
 from core.seen.contexts import LONGEST
+from core.seen.continuations import index_bytes
 from core.seen.index_folder import IndexRoomError
+from core.tasks.chat.next_token import candidates, next_token
 from core.tasks.chat.reply import complete, samples
 from core.tasks.models.compared_models import Side
 from core.tasks.models.open_documents import (
     KEPT,
+    NOT_BUILT,
+    NOT_LEARNED,
+    DocumentsState,
     NoHeldOutTextError,
     OtherTokenizerError,
+    look_at_documents,
     open_documents,
 )
 from core.tasks.models.open_model import open_model, with_weights
@@ -56,6 +62,10 @@ def lean(model, stop=None):
     stream = Returning(open_documents(model, stop or StopToken()))
     events = list(stream)
     return stream.result, events
+
+
+def look(model):
+    return result_of(look_at_documents(model, StopToken()))
 
 
 def dataset_of(workspace):
@@ -167,6 +177,33 @@ def test_several_replies_at_once_are_those_one_by_one(trained):
         result_of(complete(model, "the ", LEANING.with_next_seed(number), StopToken())) for number in range(2)
     ]
     assert [one.text for one in together] == [one.text for one in alone]
+
+
+def test_what_is_there_is_opened_and_what_is_not_is_named(trained):
+    assert look(opened(trained)) == DocumentsState(
+        False, NOT_BUILT, index_bytes(read_dataset(dataset_of(trained)))
+    )
+    lean(opened(trained))
+    model = opened(trained)
+    assert look(model) == DocumentsState(are_open=True)
+    assert model.documents is not None
+    assert look(opened(trained, checkpoint="2")).reason == NOT_LEARNED
+    shutil.rmtree(dataset_of(trained))
+    assert "no longer in the workspace" in look(opened(trained)).reason
+
+
+def test_the_next_token_is_that_of_the_mixture(trained):
+    documents, _ = lean(opened(trained))
+    found = result_of(next_token(opened(trained), "small f", LEANING, StopToken()))
+    probs, weight = documents.probs(opened(trained).loaded.tokenizer.encode("small f"))
+    assert found.documents[1] == weight
+    assert found.documents[0].tolist() == probs.tolist()
+    after = candidates(found, SamplingConfig(documents=0.5), 3)
+    assert after.documents == pytest.approx(weight / 2)
+    assert all(0 < token.from_documents < 1 for token in after.tokens)
+    plain = result_of(next_token(opened(trained), "small f", SamplingConfig(), StopToken()))
+    assert plain.documents is None
+    assert plain.logits.tolist() == found.logits.tolist()
 
 
 def test_a_run_without_validation_text_is_refused(trained, monkeypatch):

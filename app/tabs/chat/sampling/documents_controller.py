@@ -1,0 +1,106 @@
+"""Makes the open model's documents ready to be leaned on, in the queue "seen", once the user asks for it."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from PySide6.QtCore import QObject, Slot
+
+from app.context import Context
+from app.errors import sentences
+from app.jobs.job import Stream
+from app.jobs.newest_job import NewestJob
+from app.tabs.chat.sampling.documents_row import NO_MODEL, DocumentsRow
+from core.control import StopToken
+from core.events.base import Event, Task, WorkProgress
+from core.tasks.models.open_documents import DocumentsState, look_at_documents, open_documents
+from core.tasks.models.open_model import OpenModel
+
+QUEUE = "seen"  # the other index of the training text is built there
+
+
+class DocumentsController(QObject):
+    """Connects the row with the open model. What there is already is looked at while the row is in sight."""
+
+    def __init__(
+        self,
+        documents: DocumentsRow,
+        context: Context,
+        user: str,
+        parent: QObject | None = None,
+        *,
+        look: Callable[..., Stream] = look_at_documents,
+        build: Callable[..., Stream] = open_documents,
+    ) -> None:
+        super().__init__(parent)
+        self._row, self._slot, self._user = documents, context.slot, user
+        self._look_at, self._build_them = look, build
+        self._building = False
+        self._work = NewestJob(context.queues, QUEUE, self)
+        self._work.arrived.connect(self._take_events)
+        self._work.ended.connect(self._end)
+        self._work.failed.connect(self._fail)
+        documents.shown.connect(self.look)
+        documents.build_requested.connect(self._build)
+        documents.stop_requested.connect(self._stop)
+        self._slot.opening.connect(self._forget)
+        self._slot.changed.connect(self.look)
+
+    @Slot()
+    def look(self) -> None:
+        """See what there is, if the row is in sight and nothing is being made ready."""
+        if not self._row.isVisible() or self._building:
+            return
+        if self._slot.model is None:
+            self._row.show_no_model()
+            return
+        if self._row.reason == NO_MODEL:
+            self._row.show_looking()
+        self._start(self._look_at, "looking at its documents")
+
+    def stop(self) -> None:
+        """Ask all work to end."""
+        self._work.stop()
+
+    @Slot()
+    def _build(self) -> None:
+        if self._slot.model is not None and not self._building:
+            self._building = True
+            self._start(partial(_built, self._build_them), "making its documents ready")
+
+    @Slot()
+    def _stop(self) -> None:
+        self._forget()
+        self.look()
+
+    @Slot()
+    def _forget(self) -> None:
+        """Another model is on its way, or what was begun is not wanted."""
+        self._building = False
+        self._work.forget()
+        self._row.show_looking()
+
+    def _start(self, task: Callable[..., Stream], doing: str) -> None:
+        lease = self._slot.lease(self._user, doing, gives_way=True)
+        lease.hold_for(self._work.start(partial(task, lease.model)))
+
+    @Slot(list)
+    def _take_events(self, events: Sequence[Event]) -> None:
+        for event in events:
+            if isinstance(event, WorkProgress):
+                self._row.show_progress(event)
+
+    @Slot(object)
+    def _end(self, state: DocumentsState | None) -> None:
+        self._building = False
+        if state is not None:
+            self._row.show_state(state)
+
+    @Slot(object)
+    def _fail(self, error: Exception) -> None:
+        self._building = False
+        self._row.show_failure(*sentences(error))
+
+
+def _built(build: Callable[..., Stream], model: OpenModel, stop: StopToken) -> Task[DocumentsState]:
+    yield from build(model, stop)
+    return DocumentsState(are_open=True)
