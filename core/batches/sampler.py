@@ -103,6 +103,33 @@ def eval_batches(
         yield _gather(tokens, batches[number * len(batches) // taken], windows, mask)
 
 
+def sliding_batches(tokens: Tokens, windows: Windows, counted: int = 0) -> Iterator[Batch]:
+    """The text from start to end, each target once, in windows that overlap: y is IGNORED where an earlier one had it.
+
+    The first window counts all its targets, a later one those of its last stride; so each of these has at least as many
+    tokens before it as windows overlap.
+
+    Args:
+        tokens: At least two of them.
+        counted: How many targets, from the first on, were counted before; they are read only.
+    """
+    last = len(tokens) - 1
+    spans: list[Span] = []
+    begins: list[int] = []  # of each window, the first target that counts
+    while counted < last:
+        start = max(0, counted - windows.overlap)
+        end = min(start + windows.context_length, last)
+        spans.append((start, end))
+        begins.append(counted)
+        counted = end
+        if len(spans) == windows.batch_size or counted == last:
+            x, y = _gather(tokens, spans, windows, None)
+            for row, (begin, (start, _)) in enumerate(zip(begins, spans, strict=True)):
+                y[row, : begin - start] = IGNORED
+            yield x, y
+            spans, begins = [], []
+
+
 def chunk(length: int, size: int, stride: int, shift: int = 0) -> list[Span]:
     """Windows of `size` tokens, `stride` apart, over a text of `length` tokens; the last one reaches its end.
 

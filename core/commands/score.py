@@ -32,13 +32,24 @@ def score(
             "--documents", help="Also measure it mixed with what followed the same words in its documents."
         ),
     ] = False,
+    stride: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            metavar="TOKENS",
+            help="Tokens from the beginning of a window to that of the next; by default the context. Fewer put more context "
+            "before each token, and take longer.",
+        ),
+    ] = 0,
 ) -> int:
     """Measure how well a run's model predicts a text: loss, perplexity, bits per byte, and KL divergence from another model."""
     workspace = context.obj.workspace
     sides = [Side(name, checkpoint)]
     if against is not None:
         sides.append(Side(*Catalog(workspace).run_and_checkpoint(against, name)))
-    return perform(context, partial(score_text, workspace, sides, text, documents=documents), writes=False)[1]
+    return perform(
+        context, partial(score_text, workspace, sides, text, documents=documents, stride=stride), writes=False
+    )[1]
 
 
 @app.command(name="evaluate-sample")

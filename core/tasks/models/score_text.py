@@ -37,11 +37,12 @@ def score_text(
     window: OpenModel | None = None,
     *,
     documents: bool = False,
+    stride: int = 0,
 ) -> Task[Result]:
     """Measure how well runs' models predict a text, in float32 where they are opened for it.
 
-    The text is read once, in windows of the model's context that don't overlap, as in the evaluations of a run, and may
-    be of any length. Models with one vocabulary read the windows of their shortest context, and how far the predictions of each
+    The text is read in windows of the model's context that don't overlap, as in the evaluations of a run, unless there is
+    a stride, and may be of any length. Models with one vocabulary read the windows of their shortest context, and how far the predictions of each
     are from those of the first is measured too; with different vocabularies each reads its own.
 
     Args:
@@ -49,6 +50,8 @@ def score_text(
         models: Those that are still open from other measurements.
         window: As for `open_compared`.
         documents: Whether to measure each model's mixture with its documents, too.
+        stride: How many tokens each window begins after the one before, where that is less than the context: then more
+            tokens stand before each, as in a chat, and it takes as much longer.
 
     Returns:
         What was measured, the last events of the stream; of the part that was read where `stop` was set, or nothing.
@@ -67,7 +70,11 @@ def score_text(
         except StopRequested:
             return []
         parts = (((piece.text,), piece.bytes_done) for piece in text_pieces(source))
-        return (yield from score_parts(opened, parts, source.name, source.bytes, stop, documents=documents))
+        return (
+            yield from score_parts(
+                opened, parts, source.name, source.bytes, stop, documents=documents, stride=stride
+            )
+        )
 
 
 def score_parts(
@@ -78,6 +85,7 @@ def score_parts(
     stop: StopToken,
     *,
     documents: bool = False,
+    stride: int = 0,
 ) -> Task[Result]:
     """The same of open models, and of a text that comes in parts.
 
@@ -85,6 +93,7 @@ def score_parts(
         name: Of the text, as the beginning of a sentence.
         size: In bytes; 0 where it is not known.
         documents: Whether to measure their mixtures with their documents, too, which are open.
+        stride: As for `score_text`.
 
     Raises:
         NothingToScoreError: There is nothing in it that a model knows.
@@ -94,7 +103,7 @@ def score_parts(
     places = by_vocabulary(models)
     groups = [[models[place] for place in group] for group in places]
     yield from _reading(models, groups)
-    scorers = [TextScorer(group, documents=documents) for group in groups]
+    scorers = [TextScorer(group, documents=documents, stride=stride) for group in groups]
     complete = yield from _read(parts, size, scorers, stop)
     for scorer in scorers:
         if complete and not scorer.known_tokens:

@@ -1,7 +1,7 @@
 """Token ids on their way through a model, or through several with one vocabulary, window by window.
 
 A text begins after `<eos>`, as documents do in training, so each of its tokens is predicted once. Windows follow each other
-without overlap, as in the evaluations of a run.
+without overlap, as in the evaluations of a run, or begin a stride after each other, and each predicts what is new in it.
 """
 
 import sys
@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from core.batches.sampler import Windows, eval_batches
+from core.batches.sampler import Windows, sliding_batches
 from core.control import StopToken
 from core.events.scoring import ModelsCompared, TextScored, WithDocuments
 from core.metrics import bits_per_byte, nats_to_bits, perplexity
@@ -26,7 +26,6 @@ from core.training.loss import token_losses
 
 TOKENS_AT_ONCE = 4096
 MOST_UNKNOWN = 20  # characters or words that are named
-EVERY_BATCH = sys.maxsize
 
 
 class TextScorer:
@@ -35,13 +34,16 @@ class TextScorer:
     Args:
         models: One, or several with the same vocabulary; the context is the shortest of theirs.
         documents: Whether to measure their mixtures with their documents, too, which are open.
+        stride: How many tokens each window begins after the one before; 0, and what is more than the context, for that.
     """
 
-    def __init__(self, models: Sequence[OpenModel], *, documents: bool = False) -> None:
+    def __init__(self, models: Sequence[OpenModel], *, documents: bool = False, stride: int = 0) -> None:
         self._models = models
         self.tokenizer = models[0].loaded.tokenizer
         self.context_length = min(model.context_length for model in models)
-        self._windows = Windows(self.context_length, 0, max(1, TOKENS_AT_ONCE // self.context_length))
+        overlap = max(0, self.context_length - stride) if stride else 0
+        self._windows = Windows(self.context_length, overlap, max(1, TOKENS_AT_ONCE // self.context_length))
+        self._counted = 0  # of the targets in `_held`
         self._lengths = torch.from_numpy(byte_lengths(self.tokenizer))  # (V,)
         self._held: IdArray = np.array([self.tokenizer.eos_id], dtype=np.int64)
         self._nats, self._text_nats = [0.0] * len(models), [0.0] * len(models)
@@ -69,14 +71,18 @@ class TextScorer:
             for text in (part for part in parts if isinstance(part, str)):
                 self._unknown |= dict.fromkeys(self.tokenizer.unknown(text)[:MOST_UNKNOWN])
         held = np.concatenate([self._held, ids])
-        at_once = self._windows.batch_size * self.context_length
-        taken = len(held) - 1 if is_last else (len(held) - 1) // at_once * at_once
-        self._held = held[taken:]
-        if not taken:
+        counted, taken = self._counted, len(held) - 1
+        if not is_last:  # whole batches, so that windows begin where they would in a text that comes at once
+            first = 0 if counted or not self._windows.overlap else self.context_length
+            at_once = self._windows.batch_size * self._windows.stride
+            more = (taken - counted - first) // at_once * at_once
+            taken = counted + first + more if more > 0 else counted
+        keeps_from = max(0, taken - self._windows.overlap)
+        self._held, self._counted = held[keeps_from:], taken - keeps_from
+        if taken == counted:
             return
-        for batch in count_targets(
-            eval_batches(held[: taken + 1], self._windows, EVERY_BATCH), self._lengths
-        ):
+        batches = sliding_batches(held[: taken + 1], self._windows, counted)
+        for batch in count_targets(batches, self._lengths):
             self._score(batch, stop)
             yield
 

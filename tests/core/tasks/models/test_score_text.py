@@ -29,10 +29,10 @@ TEXT = "the old dog sleeps in the barn, and the heron dreams of fish. " * 3
 CONTEXT = 8
 
 
-def score(workspace, text=TEXT, checkpoint="best", against=None, stop=None, name="first"):
+def score(workspace, text=TEXT, checkpoint="best", against=None, stop=None, name="first", stride=0):
     source = io.BytesIO(text.encode()) if isinstance(text, str) else text
     sides = [Side(name, checkpoint), *([Side(*against)] if against else [])]
-    return list(score_text(workspace, sides, source, stop or StopToken()))
+    return list(score_text(workspace, sides, source, stop or StopToken(), stride=stride))
 
 
 def of_kind(events, kind):
@@ -55,6 +55,33 @@ def windows(tokenizer):
     for start in range(0, len(ids) - 1, CONTEXT):
         part = ids[start : start + CONTEXT + 1]
         yield torch.tensor([part[:-1]]), part[1:]
+
+
+@pytest.mark.usefixtures("batch_windows")
+@pytest.mark.parametrize("stride", [1, 3, 5, 7])
+@pytest.mark.parametrize("length", [2, CONTEXT, CONTEXT + 1, 60])
+def test_with_a_stride_each_token_is_scored_once_with_what_stands_before_it_in_its_window(
+    trained, stride, length, monkeypatch
+):
+    monkeypatch.setattr("core.tasks.models.text_pieces.PIECE_CHARACTERS", 11)
+    loaded = load_model(trained.run("first"), "best")
+    ids = [EOS, *loaded.tokenizer.encode(TEXT[:length])]
+    nats, counted = 0.0, 0
+    while counted < len(ids) - 1:
+        start = counted - (CONTEXT - stride) if counted else 0
+        end = min(start + CONTEXT, len(ids) - 1)
+        with torch.inference_mode():
+            logits = loaded.model(torch.tensor([ids[start:end]])).numpy()[0]
+        for place in range(counted, end):
+            nats -= float(log_softmax(logits[place - start].astype(np.float64))[ids[place + 1]])
+        counted = end
+    scored = of_kind(score(trained, TEXT[:length], stride=stride), TextScored)[0]
+    assert scored.tokens == len(ids) - 1
+    assert scored.loss == pytest.approx(nats / scored.tokens, abs=2e-6)
+
+
+def test_a_stride_of_the_context_is_none(trained):
+    assert score(trained, stride=CONTEXT)[-1] == score(trained, stride=99)[-1] == score(trained)[-1]
 
 
 @pytest.mark.usefixtures("batch_windows")
