@@ -65,7 +65,9 @@ def bench_learn(
         seed = config.training.seed
         learners = {
             PEER: stack.enter_context(
-                plain_process("learners:NanoGPTLearner", content, folder, recipe, seed, eval_interval)
+                plain_process(
+                    "learners:NanoGPTLearner", split_text(content), folder, recipe, seed, eval_interval
+                )
             ),
             OURS: stack.enter_context(
                 our_process("learners:OurLearner", content, folder, config, eval_interval)

@@ -6,6 +6,7 @@ Shapes
 
 import math
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -55,40 +56,56 @@ class Learner:
     def advance(self, seconds: float) -> list[LearnedPoint]:
         """Train for so long, or to the last step; the points that were measured meanwhile, step 0 among the first."""
         points = [] if self.step else [self._point()]
+        for step in self._steps_of(seconds):
+            if step % self._eval_interval == 0 or self.is_done():
+                points.append(self._point())  # noqa: PERF401  # between two steps
+        return points
+
+    def train(self, seconds: float) -> None:
+        """Train for so long, or to the last step, and measure nothing."""
+        for _ in self._steps_of(seconds):
+            pass
+
+    def _steps_of(self, seconds: float) -> Iterator[int]:
         until = self.seconds + seconds
         while not self.is_done() and self.seconds < until:
             started = time.perf_counter()
             self._take_step()
             self.seconds += time.perf_counter() - started
             self.step += 1
-            if self.step % self._eval_interval == 0 or self.is_done():
-                points.append(self._point())
-        return points
+            yield self.step
 
     def is_done(self) -> bool:
         """True after the last step."""
         return self.step >= self._max_steps
 
     def _point(self) -> LearnedPoint:
-        return LearnedPoint(self.step, self.step * self._tokens_per_step, self.seconds, self._held_out_loss())
+        return LearnedPoint(self.step, self.step * self._tokens_per_step, self.seconds, self.held_out_loss())
 
     def _take_step(self) -> None:
         raise NotImplementedError
 
-    def _held_out_loss(self) -> float:
+    def held_out_loss(self) -> float:
+        """The loss on the held-out text, in nats per character."""
         raise NotImplementedError
 
 
 class NanoGPTLearner(Learner):
-    """nanoGPT's recipe, in float32, as its CPU is told to."""
+    """nanoGPT's recipe, in float32, as its CPU is told to.
 
-    def __init__(self, text: str, folder: Path, recipe: Recipe, seed: int, eval_interval: int) -> None:
+    Args:
+        parts: The text to learn from, and the one that is held out.
+    """
+
+    def __init__(
+        self, parts: tuple[str, str], folder: Path, recipe: Recipe, seed: int, eval_interval: int
+    ) -> None:
         super().__init__(recipe.steps, recipe.batch_size * recipe.context_length, eval_interval)
         self._recipe = recipe
-        characters = sorted(set(text))
+        characters = sorted(set("".join(parts)))
         ids = {character: number for number, character in enumerate(characters)}
         self._train, self._held_out = folder / "nanogpt-train.bin", folder / "nanogpt-val.bin"
-        for path, part in zip((self._train, self._held_out), split_text(text), strict=True):
+        for path, part in zip((self._train, self._held_out), parts, strict=True):
             with TokenFileWriter(path, "uint16") as file:
                 file.append(np.array([ids[character] for character in part]))
         torch.manual_seed(seed)
@@ -109,7 +126,7 @@ class NanoGPTLearner(Learner):
         nanogpt_step(self._model, self._optimizer, batch, is_bfloat16=False)
 
     @torch.inference_mode()
-    def _held_out_loss(self) -> float:
+    def held_out_loss(self) -> float:
         nats, count = 0.0, 0
         self._model.eval()
         for x, y in eval_batches(
@@ -153,7 +170,7 @@ class OurLearner(Learner):
         with cpu_threads(self._session.compute.threads):
             next(self._steps)
 
-    def _held_out_loss(self) -> float:
+    def held_out_loss(self) -> float:
         session = self._session
         with session.averaged_weights():
             evaluated = evaluate(

@@ -5,8 +5,10 @@ from typing import Annotated
 
 import typer
 
-from core.commands.arguments import named_path
+from core.commands.arguments import Assignments, named_path
 from core.commands.place import perform
+from core.config.toml import parse_assignments
+from core.errors.system import absolute_path
 
 app = typer.Typer(help="Benchmark this machine against a reference, in interleaved rounds.")
 fuzz_app = typer.Typer()
@@ -56,16 +58,27 @@ def serve(context: typer.Context, shape: Shape = "M", rounds: Rounds = 5) -> int
 def learn(
     context: typer.Context,
     text: Annotated[
-        Path | None,
+        list[Path] | None,
         typer.Option(
-            help="A UTF-8 text file; by default the sample corpus.", parser=named_path, metavar="FILE"
+            help="A UTF-8 text file; by default the sample corpus. With --budget files or folders; repeat for more.",
+            parser=named_path,
+            metavar="PATH",
         ),
     ] = None,
     out: Annotated[
         Path,
-        typer.Option(help="The folder for the plot.", parser=named_path, metavar="DIR"),
+        typer.Option(
+            help="The folder for the plot, or for the table and the runs of --budget.",
+            parser=named_path,
+            metavar="DIR",
+        ),
     ] = Path(),
-    preset: Annotated[str, typer.Option(help="The preset of our model.")] = "tiny",
+    preset: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="The preset of our model, by default tiny; with --budget repeat for more, nanoGPT for nanoGPT's recipe."
+        ),
+    ] = None,
     tokenizer: Annotated[
         str, typer.Option(help="Our tokenizer: bpe or char; by default the preset's.", metavar="KIND")
     ] = "",
@@ -73,15 +86,52 @@ def learn(
     minutes: Annotated[
         float, typer.Option(min=0, help="Time limit of the whole benchmark, in minutes.")
     ] = 60,
+    budget: Annotated[
+        list[float] | None,
+        typer.Option(
+            min=0.01,
+            metavar="MINUTES",
+            help="Train each preset for so long, in place of a race, and compare bits per byte of whole held-out documents with "
+            "compressors; repeat for more.",
+        ),
+    ] = None,
+    seeds: Annotated[int, typer.Option(min=1, help="With --budget, how many seeds, from --seed on.")] = 1,
+    set_: Assignments = None,
+    documents: Annotated[
+        bool, typer.Option("--documents", help="With --budget, also mix our models with their documents.")
+    ] = False,
 ) -> int:
     """Loss over time on one text: ours and nanoGPT's published recipe for a CPU, in turns."""
+    if budget:
+        from core.bench.budget import bench_budget
+
+        if not text:
+            raise typer.BadParameter("a budget needs a text", param_hint="--text")
+        settings = parse_assignments(set_ or []) | ({"tokenizer.kind": tokenizer} if tokenizer else {})
+        places, presets = [absolute_path(path) for path in text], preset or ["tiny"]
+        return perform(
+            context,
+            lambda stop: bench_budget(
+                places,
+                absolute_path(out),
+                presets,
+                settings,
+                budget,
+                range(seed, seed + seeds),
+                stop,
+                documents=documents,
+            ),
+        )[1]
+    if set_ or documents or seeds > 1 or len(text or ()) > 1 or len(preset or ()) > 1:
+        raise typer.BadParameter("--set, --documents, --seeds and several of a kind need --budget")
     from core.bench.learn import bench_learn
     from core.config.presets import preset_run
     from core.config.toml import with_settings
 
     kind = {"tokenizer.kind": tokenizer} if tokenizer else {}
-    config = with_settings(preset_run(preset), {"training.seed": seed, **kind})
-    return perform(context, lambda stop: bench_learn(text, out, config, minutes, stop))[1]
+    config = with_settings(preset_run((preset or ["tiny"])[0]), {"training.seed": seed, **kind})
+    one = text[0] if text else None
+    return perform(context, lambda stop: bench_learn(one, out, config, minutes, stop))[1]
 
 
 @app.command(name="seen")

@@ -113,3 +113,22 @@ class WorkspaceFuzzChecked(Event):
     seconds: float
     ends: tuple[tuple[str, int], ...]
     findings: int
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetMeasured(Event):
+    """How well a text's held-out documents are predicted after a budget of minutes: 0 for what has none.
+
+    `text_sha256` is of the documents and how they are read; `documents_bits_per_byte` is that of the model mixed with its
+    documents, None where it was not measured; `seconds` is what training took, with its tokenizer and evaluations.
+    """
+
+    text: str
+    text_sha256: str
+    subject: str
+    minutes: float
+    seed: int
+    bits_per_byte: float
+    documents_bits_per_byte: float | None
+    seconds: float
+    detail: str

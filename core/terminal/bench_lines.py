@@ -1,6 +1,13 @@
 """What the benchmarks report, as lines of text."""
 
-from core.events.bench import BenchCompared, BenchFact, BenchMeasured, LearnCompared, LearnMeasured
+from core.events.bench import (
+    BenchCompared,
+    BenchFact,
+    BenchMeasured,
+    BudgetMeasured,
+    LearnCompared,
+    LearnMeasured,
+)
 from core.wording import counted
 
 
@@ -48,4 +55,13 @@ def _spread(event: BenchMeasured | BenchCompared) -> str:
     return f" ({event.lowest_ratio:.2f} to {event.highest_ratio:.2f})"
 
 
-LINES = (measured_line, compared_line, learn_measured_line, learn_compared_line, fact_line)
+def budget_line(event: BudgetMeasured) -> str:
+    budget = f"{event.minutes:g} min, seed {event.seed}" if event.minutes else ""
+    mixed = f"{event.documents_bits_per_byte:7.3f} with documents" if event.documents_bits_per_byte else ""
+    return (
+        f"{event.text:<16}{event.subject:<40}{budget:<18}{event.bits_per_byte:7.3f} bits/byte{mixed}"
+        f"{event.seconds:9.0f} s  {event.detail}"
+    )
+
+
+LINES = (measured_line, compared_line, learn_measured_line, learn_compared_line, fact_line, budget_line)

@@ -84,7 +84,7 @@ def test_both_are_measured_on_the_same_targets(tmp_path, monkeypatch):
 
     for module in (bench_learners, validation_batches):
         monkeypatch.setattr(module, "eval_batches", watched)
-    NanoGPTLearner(TEXT, tmp_path, RECIPE, 1, 100).advance(0.0)
+    NanoGPTLearner(split_text(TEXT), tmp_path, RECIPE, 1, 100).advance(0.0)
     OurLearner(TEXT, tmp_path, CONFIG, 100).advance(0.0)
     assert seen == [len(split_text(TEXT)[1]) - 1] * 2  # all but the first, which nothing comes before
 
@@ -137,7 +137,7 @@ def test_a_learner_measures_itself_before_the_first_step_at_each_interval_and_af
 
 
 def test_only_training_counts_as_time(tmp_path):
-    learner = NanoGPTLearner(TEXT, tmp_path, RECIPE, 1, 1)
+    learner = NanoGPTLearner(split_text(TEXT), tmp_path, RECIPE, 1, 1)
     points = learner.advance(0.0)
     assert (points[0].step, points[0].seconds) == (0, 0.0)
     assert [point.seconds for point in points] == sorted(point.seconds for point in points)

@@ -1,0 +1,337 @@
+"""What so many minutes teach of a text: presets, nanoGPT's recipe and compressors, on whole files that none of them had.
+
+A text is a folder or a file, read and split as a library does it; its files and their SHA-256 are written down, so that the
+same text is known again. Each model trains as a user's run does, for so many minutes, and predicts the held-out documents in
+windows that overlap by three quarters, so that each token has that much before it. Compressors have read the training
+text, and go on learning while they read the held-out one; models are frozen. A row is written as soon as it is known, and what stands is
+not measured again.
+"""
+
+import hashlib
+import json
+import lzma
+import math
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from core.bench.recipe import Recipe
+from core.config.corpus import CleaningConfig, CorpusConfig, ImportConfig
+from core.config.presets import preset_run
+from core.config.run import RunConfig
+from core.config.toml import with_settings
+from core.control import Returning, StopRequested, StopToken
+from core.corpus.library import Library
+from core.disk.files import write_whole
+from core.errors.base import CorpusTooSmallError
+from core.events.base import Notice, Task
+from core.events.bench import BudgetMeasured
+from core.events.scoring import TextScored
+from core.metrics import bits_per_byte
+from core.runs.catalog import Catalog
+from core.runs.folder import Workspace
+from core.tasks.corpus.import_files import import_files
+from core.tasks.models.compared_models import ComparedModels, Side, open_compared
+from core.tasks.models.open_documents import open_documents
+from core.tasks.models.score_text import score_parts
+from core.tasks.training.resume_run import resume_run
+from core.tasks.training.train_model import train_model
+from core.tokenizers.tokenizer import EOS
+
+ROWS_FILE, TABLE_FILE = "learn-budget.jsonl", "learn-budget.md"
+NANOGPT = "nanoGPT"
+STRIDES = 4  # in a context
+TIMED_STEPS = 20
+PPMD_BYTES = 1 << 30  # of memory
+ORDERS = (5, 8, 16)
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetText:
+    """A text to learn: what it is called, what distinguishes it, and its two sides, a document each."""
+
+    name: str
+    sha256: str
+    train: tuple[str, ...]
+    held_out: tuple[str, ...]
+
+    @property
+    def held_out_bytes(self) -> int:
+        return sum(len(text.encode()) for text in self.held_out)
+
+
+def bench_budget(
+    texts: Sequence[Path],
+    out: Path,
+    presets: Sequence[str],
+    settings: Mapping[str, Any],
+    minutes: Sequence[float],
+    seeds: Sequence[int],
+    stop: StopToken,
+    *,
+    documents: bool = False,
+    recipe: Recipe | None = None,
+) -> Task[list[BudgetMeasured]]:
+    """Measure all that is not in `out` yet, the shortest budgets first.
+
+    Args:
+        texts: Folders or files.
+        out: Where the rows, the lists of files and the runs are kept.
+        presets: Whose models are trained; "nanoGPT" for nanoGPT's recipe.
+        settings: What is changed of the presets, by name.
+        documents: Measure our models mixed with their documents, too.
+
+    Returns:
+        All rows of these texts; those that were measured where `stop` was set.
+
+    Raises:
+        CorpusTooSmallError: A text is too short for two sides.
+    """
+    rows: list[BudgetMeasured] = []
+    out.mkdir(parents=True, exist_ok=True)
+    for path in texts:
+        workspace = Workspace(out / path.name)
+        text = yield from read_text(path, workspace, out, stop)
+        subjects: list[tuple[str, float, int, Callable[[], Task[BudgetMeasured]]]] = [
+            (name, 0.0, 0, _compressing(text, name, measure)) for name, measure in compressors().items()
+        ]
+        for budget in sorted(minutes):
+            for seed in seeds:
+                for preset in presets:
+                    subject = " ".join([preset, *(f"{name}={value}" for name, value in settings.items())])
+                    measure = (
+                        _nanogpt(text, budget, seed, recipe or Recipe())
+                        if preset == NANOGPT
+                        else _ours(
+                            text,
+                            workspace,
+                            subject,
+                            budget,
+                            seed,
+                            with_settings(preset_run(preset), dict(settings)),
+                            documents,
+                            stop,
+                        )
+                    )
+                    subjects.append((subject, budget, seed, measure))
+        for subject, budget, seed, begin in subjects:
+            standing = kept_rows(out).get((text.sha256, subject, budget, seed))
+            if standing is None and not stop.asked:
+                try:
+                    standing = yield from begin()
+                except StopRequested:
+                    break
+                _keep(out, standing)
+            if standing is not None:
+                rows.append(standing)
+                yield standing
+                write_whole(out / TABLE_FILE, "\n".join(table(rows)) + "\n")
+    return rows
+
+
+def read_text(path: Path, workspace: Workspace, out: Path, stop: StopToken) -> Task[BudgetText]:
+    """The text of a folder or a file, through a library; its files are listed in `out`.
+
+    Raises:
+        CorpusTooSmallError: It has no two sides.
+    """
+    if not workspace.library.exists():
+        yield Notice(f"Reading {path} ...")
+        for _ in import_files([path], ImportConfig(ocr="off"), workspace, stop):
+            pass
+    corpus = CorpusConfig()
+    with Library(workspace.library) as library:
+        sides = [
+            tuple(passage.text for passage in library.passages(split, corpus, CleaningConfig()))
+            for split in ("train", "val")
+        ]
+        identity = library.fingerprint(corpus, CleaningConfig())
+        listed = [f"{row.path}\t{row.state}\t{row.bytes}" for row in library.rows()]
+    train, held_out = sides
+    if not train or not held_out:
+        raise CorpusTooSmallError("training", sum(map(len, train)), 1)
+    digests = [hashlib.sha256(text.encode()).hexdigest() for text in held_out]
+    write_whole(out / f"{path.name}.files", "\n".join([identity, *listed, "", "held out:", *digests]) + "\n")
+    text = BudgetText(path.name, identity, train, held_out)
+    yield Notice(
+        f"{path.name} ({identity[:12]}): {len(train):,} documents, {sum(len(one.encode()) for one in train):,} bytes to learn "
+        f"from, {len(held_out):,} with {text.held_out_bytes:,} bytes held out."
+    )
+    return text
+
+
+def kept_rows(out: Path) -> dict[tuple[str, str, float, int], BudgetMeasured]:
+    """What was measured before, by text, subject, budget and seed; a line that was cut off is none."""
+    rows: dict[tuple[str, str, float, int], BudgetMeasured] = {}
+    path = out / ROWS_FILE
+    for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else ():
+        try:
+            row = BudgetMeasured(**json.loads(line))
+        except (ValueError, TypeError):
+            continue
+        rows[row.text_sha256, row.subject, row.minutes, row.seed] = row
+    return rows
+
+
+def compressors() -> dict[str, Callable[[bytes], int]]:
+    """What makes a text smaller, by name: the size in bytes of what it makes. Those that are installed here."""
+    found: dict[str, Callable[[bytes], int]] = {"xz -9e": _xz}
+    try:
+        import pyppmd
+    except ImportError:
+        pass
+    else:
+        for order in ORDERS:
+
+            def ppmd(data: bytes, order: int = order) -> int:
+                encoder = pyppmd.Ppmd7Encoder(order, PPMD_BYTES)
+                return len(encoder.encode(data)) + len(encoder.flush())
+
+            found[f"PPMd order {order}"] = ppmd
+    if shutil.which("zpaq"):
+        found["zpaq -m5"] = _zpaq
+    return found
+
+
+def _xz(data: bytes) -> int:
+    return len(lzma.compress(data, preset=9 | lzma.PRESET_EXTREME))
+
+
+def _zpaq(data: bytes) -> int:
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "text").write_bytes(data)
+        subprocess.run(
+            ["zpaq", "a", "text.zpaq", "text", "-m5"],
+            cwd=folder,
+            check=True,
+            capture_output=True,
+            timeout=7200,
+        )
+        return (Path(folder) / "text.zpaq").stat().st_size
+
+
+def _compressing(
+    text: BudgetText, name: str, size_of: Callable[[bytes], int]
+) -> Callable[[], Task[BudgetMeasured]]:
+    def measure() -> Task[BudgetMeasured]:
+        yield from ()
+        started = time.perf_counter()
+        before, more = ("\n".join(side).encode() for side in (text.train, text.held_out))
+        added = size_of(before + more) - size_of(before)
+        return _row(
+            text, name, 0.0, 0, 8 * added / len(more), time.perf_counter() - started, "goes on learning"
+        )
+
+    return measure
+
+
+def _ours(
+    text: BudgetText,
+    workspace: Workspace,
+    subject: str,
+    minutes: float,
+    seed: int,
+    config: RunConfig,
+    documents: bool,
+    stop: StopToken,
+) -> Callable[[], Task[BudgetMeasured]]:
+    name = f"{hashlib.sha256(subject.encode()).hexdigest()[:8]}-{minutes:g}-{seed}"
+    config = with_settings(
+        config, {"training.horizon": "minutes", "training.max_minutes": minutes, "training.seed": seed}
+    )
+
+    def measure() -> Task[BudgetMeasured]:
+        yield Notice(f"{subject}, {minutes:g} minutes, seed {seed} ...")
+        started = time.perf_counter()
+        is_begun = name in [run.name for run in Catalog(workspace).runs()]
+        training = (
+            resume_run(workspace, name, {}, stop) if is_begun else train_model(workspace, name, config, stop)
+        )
+        for _ in training:
+            pass
+        stop.raise_if_asked()
+        seconds = time.perf_counter() - started
+        [model] = yield from open_compared(ComparedModels(workspace), [Side(name, "best")], "float32", stop)
+        if documents:
+            yield from open_documents(model, stop)
+        parts = (((one, EOS), 0) for one in text.held_out)
+        scoring = Returning(
+            score_parts(
+                [model],
+                parts,
+                text.name,
+                0,
+                stop,
+                documents=documents,
+                stride=model.context_length // STRIDES,
+            )
+        )
+        for _ in scoring:
+            pass
+        stop.raise_if_asked()
+        [scored] = [one for one in scoring.result if isinstance(one, TextScored)]
+        shape = config.model
+        detail = f"{shape.n_layers} x {shape.d_model}, context {shape.context_length}, step {scored.step:,}"
+        mixed = scored.documents.bits_per_byte if scored.documents else None
+        return _row(text, subject, minutes, seed, scored.bits_per_byte, seconds, detail, mixed)
+
+    return measure
+
+
+def _nanogpt(
+    text: BudgetText, minutes: float, seed: int, recipe: Recipe
+) -> Callable[[], Task[BudgetMeasured]]:
+    def measure() -> Task[BudgetMeasured]:
+        from core.bench.learners import NanoGPTLearner
+
+        yield Notice(f"{NANOGPT}, {minutes:g} minutes, seed {seed} ...")
+        parts = "\n".join(text.train), "\n".join(text.held_out)
+        with tempfile.TemporaryDirectory(prefix="bench-learn-") as folder:
+            timed = NanoGPTLearner(parts, Path(folder), recipe._replace(steps=TIMED_STEPS), seed, 1 << 30)
+            timed.train(math.inf)
+            steps = max(TIMED_STEPS, int(60 * minutes / timed.seconds * TIMED_STEPS))
+            learner = NanoGPTLearner(parts, Path(folder), recipe._replace(steps=steps), seed, 1 << 30)
+            learner.train(math.inf)
+            loss = learner.held_out_loss()
+        characters, size = len(parts[1]), len(parts[1].encode())
+        detail = f"characters, {steps:,} steps, windows of {recipe.context_length} laid end to end"
+        bits = bits_per_byte(loss * characters, size)
+        return _row(text, NANOGPT, minutes, seed, bits, learner.seconds, detail)
+
+    return measure
+
+
+def _row(
+    text: BudgetText,
+    subject: str,
+    minutes: float,
+    seed: int,
+    bits: float,
+    seconds: float,
+    detail: str,
+    mixed: float | None = None,
+) -> BudgetMeasured:
+    return BudgetMeasured(text.name, text.sha256, subject, minutes, seed, bits, mixed, seconds, detail)
+
+
+def _keep(out: Path, row: BudgetMeasured) -> None:
+    with (out / ROWS_FILE).open("a", encoding="utf-8") as file:
+        file.write(json.dumps(asdict(row)) + "\n")
+
+
+def table(rows: Sequence[BudgetMeasured]) -> Iterator[str]:
+    """Medians and spreads over the seeds, as lines of Markdown."""
+    grouped: dict[tuple[str, float, str], list[float]] = {}
+    for row in rows:
+        grouped.setdefault((row.text, row.minutes, row.subject), []).append(row.bits_per_byte)
+    yield "| text | minutes | what | bits per byte |"
+    yield "| --- | --- | --- | --- |"
+    for (text, minutes, subject), found in sorted(grouped.items()):
+        found.sort()
+        spread = f" ({found[0]:.3f} to {found[-1]:.3f})" if len(found) > 1 else ""
+        yield f"| {text} | {f'{minutes:g}' if minutes else ''} | {subject} | {found[len(found) // 2]:.3f}{spread} |"

@@ -1,0 +1,141 @@
+"""Each row of the budget's table is measured once, on documents that were held out, and stands from then on."""
+
+import json
+
+import pytest
+
+from core.bench import budget
+from core.bench.budget import ROWS_FILE, TABLE_FILE, bench_budget, compressors, kept_rows, table
+from core.bench.recipe import Recipe
+from core.config.corpus import CleaningConfig, CorpusConfig
+from core.control import Returning, StopToken
+from core.corpus.library import Library
+from core.errors.base import CorpusTooSmallError
+from core.events.bench import BudgetMeasured
+
+TINY = {
+    "tokenizer.kind": "char",
+    "model.n_layers": 1,
+    "model.n_heads": 1,
+    "model.d_model": 8,
+    "model.d_ff": 16,
+    "model.context_length": 16,
+    "training.batch_size": 2,
+    "training.threads": 1,
+    "training.eval_batches": 1,
+    "training.precision": "float32",
+}
+RECIPE = Recipe(n_layers=1, n_heads=1, d_model=8, context_length=8, batch_size=2)
+
+
+@pytest.fixture
+def text(tmp_path):
+    folder = tmp_path / "tales"
+    folder.mkdir()
+    for number in range(40):
+        lines = [f"Sheep {number} grazes on hill {number * line % 13}." for line in range(20)]
+        (folder / f"tale{number}.txt").write_text("\n".join(lines))
+    return folder
+
+
+@pytest.fixture
+def measure(text, tmp_path):
+    def run(presets=("starter", "nanoGPT"), stop=None, path=text, **more):
+        task = Returning(
+            bench_budget(
+                [path],
+                tmp_path / "out",
+                presets,
+                TINY,
+                [0.01],
+                [1],
+                stop or StopToken(),
+                recipe=RECIPE,
+                **more,
+            )
+        )
+        run.events = list(task)
+        return task.result
+
+    return run
+
+
+def test_each_is_measured_and_kept(measure, tmp_path):
+    rows = measure(documents=True)
+    assert {row.subject.partition(" ")[0] for row in rows} >= {"xz", "starter", "nanoGPT"}
+    ours = next(row for row in rows if row.subject.startswith("starter"))
+    assert (ours.minutes, ours.seed) == (0.01, 1)
+    assert 0 < ours.bits_per_byte < 9
+    assert 0 < ours.documents_bits_per_byte < ours.bits_per_byte  # of so repetitive a text
+    kept = [json.loads(line) for line in (tmp_path / "out" / ROWS_FILE).read_text().splitlines()]
+    assert [row["bits_per_byte"] for row in kept] == [row.bits_per_byte for row in rows]
+    assert "held out:" in (tmp_path / "out" / "tales.files").read_text()
+    lines = list(table(rows))
+    assert f"| tales | 0.01 | {ours.subject} | {ours.bits_per_byte:.3f} |" in lines
+    assert (tmp_path / "out" / TABLE_FILE).read_text().splitlines() == lines
+
+
+def test_what_stands_is_not_measured_again(measure, monkeypatch):
+    first = measure(presets=["starter"])
+    for name in ("train_model", "resume_run", "_xz"):
+        monkeypatch.setattr(budget, name, lambda *_: pytest.fail("it was measured again"))
+    assert measure(presets=["starter"]) == first
+
+
+def test_a_row_that_was_cut_off_is_measured_again(measure, tmp_path):
+    first = measure(presets=[])
+    path = tmp_path / "out" / ROWS_FILE
+    path.write_text(path.read_text()[:-20])
+    assert len(kept_rows(tmp_path / "out")) == len(first) - 1
+    assert [row.bits_per_byte for row in measure(presets=[])] == [row.bits_per_byte for row in first]
+
+
+def test_a_stop_keeps_what_was_measured(measure):
+    stop = StopToken()
+
+    class Stopping(dict):
+        def items(self):
+            yield from list(super().items())[:1]
+            stop.set()
+
+    monkeypatch = pytest.MonkeyPatch()
+    monkeypatch.setattr(budget, "compressors", lambda: Stopping(compressors()))
+    try:
+        assert measure(stop=stop) == []
+    finally:
+        monkeypatch.undo()
+    assert len(measure(presets=[])) == len(compressors())
+
+
+def test_compressors_are_told_the_training_text_first(measure, text):
+    """What they add for the held-out documents is less than what these take alone."""
+    rows = {row.subject: row for row in measure(presets=[])}
+    with Library(text.parent / "out" / "tales" / "library.sqlite") as library:
+        held_out = "\n".join(
+            one.text for one in library.passages("val", CorpusConfig(), CleaningConfig())
+        ).encode()
+    for name, size_of in compressors().items():
+        assert rows[name].bits_per_byte < 8 * size_of(held_out) / len(held_out)
+
+
+def test_a_text_without_two_sides_is_refused(measure, tmp_path):
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(CorpusTooSmallError):
+        measure(path=tmp_path / "empty")
+
+
+def test_the_table_has_medians_and_spreads():
+    rows = [
+        BudgetMeasured("t", "x", "a", 2, seed, bits, None, 1, "")
+        for seed, bits in enumerate((1.5, 1.0, 1.25))
+    ]
+    assert list(table(rows))[2:] == ["| t | 2 | a | 1.250 (1.000 to 1.500) |"]
+
+
+@pytest.mark.parametrize(
+    "arguments", [("--budget", "1"), ("--seeds", "2"), ("--documents",), ("--set", "training.seed=1")]
+)
+def test_arguments_that_do_not_fit_are_a_sentence(command, arguments):
+    code, _, err = command("bench", "learn", *arguments)
+    assert code == 2
+    assert "budget" in err
