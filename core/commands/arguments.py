@@ -14,6 +14,7 @@ from core.config.setting import is_unicode
 from core.config.toml import read_run, with_settings
 from core.errors.base import UnknownDocumentError
 from core.errors.system import absolute_path
+from core.lake.store import URL
 from core.runs.base_model import fine_tune_config
 from core.runs.folder import Workspace
 
@@ -51,7 +52,7 @@ def home_path(text: str | Path) -> Path:
 
 def with_absolute_folder(run: RunConfig) -> RunConfig:
     """The same run, with the folder that it takes documents from as the library knows it: from the root on."""
-    if not run.corpus.folder:
+    if not run.corpus.folder or URL in run.corpus.folder:
         return run
     return with_settings(run, {"corpus.folder": str(absolute_path(home_path(run.corpus.folder)))})
 

@@ -263,7 +263,8 @@ class LakeLibrary:
         if not self._has_parts:
             return iter(())
         tables = self._tables
-        return tables.rows(sql.format(library=tables.shards(LIBRARY), read=tables.shards(READ)), *values)
+        sql = sql.replace("{library}", tables.shards(LIBRARY)).replace("{read}", tables.shards(READ))
+        return tables.rows(sql, *values)
 
     def _one(self, sql: str, *values: Any) -> tuple[Any, ...]:
         return next(self._ask(sql, *values), (0, 0, 0))

@@ -14,6 +14,7 @@ from core.lake.engine import cluster_package
 from core.lake.store import Store
 
 ROWS_AT_ONCE = 100_000
+QUOTE = "'"  # of SQL
 SHARD = re.compile(r"[a-z]+/part-\d+\.parquet")  # in what DuckDB says
 
 
@@ -27,12 +28,18 @@ class Relations:
 
     def __init__(self, connection: Any, store: Store) -> None:
         self._connection, self._store = connection, store
+        self._tables: dict[str, str] = {}
 
     def shards(self, folder: str) -> str:
-        """All shards in a folder as a table of SQL."""
-        scheme = "" if self._store.is_folder else f"{_protocol(self._store)}://"
-        place = self._store.path(f"{folder}/part-*.parquet").replace("'", "''")
-        return f"read_parquet('{scheme}{place}')"
+        """All shards in a folder, of which there is one at least, as a table of SQL."""
+        if (
+            folder not in self._tables
+        ):  # by name: a pattern would take brackets in the place's own name for its own
+            scheme = "" if self._store.is_folder else f"{_protocol(self._store)}://"
+            paths = [self._store.path(f"{folder}/{name}") for name in self._store.names(folder)]
+            quoted = ", ".join(f"'{scheme}{path.replace(QUOTE, 2 * QUOTE)}'" for path in paths)
+            self._tables[folder] = f"read_parquet([{quoted}])"
+        return self._tables[folder]
 
     def run(self, sql: str, *values: Any) -> None:
         self._answer(sql, values)

@@ -176,6 +176,14 @@ def test_a_damaged_shard_is_named(lake, files, make):
     assert "run the import again" in trouble.value.remedy
 
 
+def test_a_folder_may_be_called_anything(tmp_path, files, make):
+    store = Store(str(tmp_path / "a [b] {library} 'c' ?*é"))
+    assert make(store, files).failed == 1
+    with LakeLibrary(store) as library:
+        assert library.search("shepherd")
+        assert all(library.text(row.id) for row in library.rows() if row.characters)
+
+
 def test_its_library_is_not_written_by_others(lake):
     with pytest.raises(LakeReadOnlyError):
         Library(Path(lake.place) / "library.sqlite")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.config.corpus import ImportConfig
+from core.config.corpus import CorpusConfig, ImportConfig
 from core.control import StopToken
 from core.corpus.library import Library
 from core.errors.lake import LakeWorkspaceError, StoreError
@@ -71,6 +71,8 @@ def test_files_of_a_store_are_those_of_a_folder(bucket, files, make, workspace, 
     with open_library(noted) as library:
         assert len(library.rows()) == len(rows)
     assert_same(built(store, tiny(), noted.root), of_library(tiny(), workspace))
+    with LakeLibrary(store) as library:
+        assert library.totals(CorpusConfig(folder=f"{bucket}/files/deep")).documents == 2
     with pytest.raises(LakeWorkspaceError):
         note_lake(workspace, store)
 
