@@ -169,10 +169,10 @@ def name_of(path: str) -> str:
 
 def _rows(database: Database, condition: str, *values: Any) -> list[DocumentRow]:
     found = database.query(f"SELECT {ROW} {FROM_ROWS} WHERE NOT documents.removed AND {condition}", values)
-    return [_row(*columns) for columns in found]
+    return [document_row(*columns) for columns in found]
 
 
-def _row(
+def document_row(
     number: int,
     path: str,
     kind: str,
@@ -189,6 +189,7 @@ def _row(
     other_path: str | None,
     tags: str | None,
 ) -> DocumentRow:
+    """A row from the columns of `ROW`, of which `other_path` is that of the document that it repeats or nearly repeats."""
     near = ""
     if other_path is None:
         similarity = 0.0

@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple, Self
 
 from core.config.corpus import CleaningConfig, CorpusConfig, Split
 from core.corpus.passages import CorpusOverview, CorpusTotals, Passage, fingerprint_of, passages_of
-from core.corpus.rows import DocumentRow, name_of, repetition
+from core.corpus.rows import DocumentRow, document_row, name_of
 from core.corpus.search import (
     highlight_spans,
     holds_all,
@@ -36,9 +36,9 @@ from core.lake.store import Store
 GROUPS_KEPT = 16  # groups of rows whose texts are in memory, some megabytes each
 SATURATION, LENGTH_WEIGHT = 1.2, 0.75  # of BM25
 LOT = "(('0x' || sha256[1:16])::UBIGINT)::DOUBLE / 18446744073709551616.0"  # as `split` draws it
-ROW = (
+ROW = (  # as `rows.ROW` has it: all are included, nobody timed them, and none has a tag
     "shown.id, shown.path, shown.kind, shown.state, shown.reason, shown.pages, shown.characters, shown.bytes,"
-    " shown.confidence, shown.similarity, other.path"
+    " shown.confidence, 1, 0.0, shown.similarity, 0, other.path, NULL"
 )
 
 
@@ -257,7 +257,7 @@ class LakeLibrary:
             f" AND other.id > 0 WHERE {condition}",
             *values,
         )
-        return [_row(*row) for row in found]
+        return [document_row(*row) for row in found]
 
     def _ask(self, sql: str, *values: Any) -> Iterator[tuple[Any, ...]]:
         if not self._has_parts:
@@ -325,35 +325,3 @@ def passages_from(
         is_validation = is_for_validation(one.sha256, config.validation_share)
         if is_cut or is_validation == (split == "val"):
             yield from passages_of(one.id, texts.of(one.id), one.kind, split, config, cleaning, is_cut)
-
-
-def _row(
-    number: int,
-    path: str,
-    kind: str,
-    state: str,
-    reason: str,
-    pages: int,
-    characters: int,
-    size: int,
-    confidence: float,
-    similarity: float,
-    other_path: str | None,
-) -> DocumentRow:
-    is_duplicate = state == DocumentState.DUPLICATE
-    return DocumentRow(
-        number,
-        path,
-        name_of(path),
-        kind,
-        DocumentState(state),
-        repetition(other_path) if is_duplicate and other_path else reason,
-        pages,
-        characters,
-        size,
-        confidence,
-        True,
-        0.0,
-        similarity,
-        name_of(other_path) if other_path and not is_duplicate else "",
-    )
