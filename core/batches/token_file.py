@@ -102,8 +102,9 @@ class TokenFile:
 
 
 def _mapped(path: Path, dtype: str) -> NDArray[np.unsignedinteger]:
+    """A plain array over the map: parts of it cost less."""
     empty = path.stat().st_size == 0  # which memory mapping refuses
-    return np.empty(0, _on_disk(dtype)) if empty else np.memmap(path, _on_disk(dtype), mode="r")
+    return np.empty(0, _on_disk(dtype)) if empty else np.asarray(np.memmap(path, _on_disk(dtype), mode="r"))
 
 
 def _on_disk(dtype: str) -> np.dtype[np.unsignedinteger]:

@@ -109,12 +109,19 @@ def find_ranges(tokens: TokenFile, order: NDArray[Any], contexts: Ids) -> tuple[
     lows, highs = [np.zeros(len(contexts), np.int64)], [np.full(len(contexts), len(order), np.int64)]
     for back in range(1, contexts.shape[1] + 1):
         wanted = contexts[:, -back]
-        low = _bound(tokens, order, lows[-1], highs[-1], back, wanted)
-        high = _bound(tokens, order, low, highs[-1], back, wanted + 1)
-        lows.append(low)
-        highs.append(np.where(wanted == NOTHING, low, high))
-        if not (highs[-1] > low).any():
+        low, high = lows[-1].copy(), highs[-1].copy()
+        high[wanted == NOTHING] = low[wanted == NOTHING]
+        rows = np.flatnonzero(low < high)
+        if not len(rows):
             break
+        ends = np.concatenate((low[rows], high[rows] - 1))
+        found = tokens_before(tokens, order[ends].astype(np.int64), back).reshape(2, -1)
+        rows = rows[(found != wanted[rows]).any(axis=0)]  # of the others all places go on alike
+        if len(rows):
+            low[rows] = _bound(tokens, order, low[rows], high[rows], back, wanted[rows])
+            high[rows] = _bound(tokens, order, low[rows], high[rows], back, wanted[rows] + 1)
+        lows.append(low)
+        highs.append(high)
     return np.stack(lows, axis=1), np.stack(highs, axis=1)
 
 

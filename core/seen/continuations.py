@@ -8,7 +8,8 @@ one leaves to tokens that did not follow it yet: as many parts as different toke
 
 Shapes
     B  contexts    L  orders, the last the longest match    V  vocabulary
-    G  pairs of a context and an order with matches       F  tokens that followed them
+    G  pairs of a context and an order with matches       R  those without the ones that match in the same places
+    F  tokens that stand in those places
 
 Source:
     Witten and Bell, "The Zero-Frequency Problem: Estimating the Probabilities of Novel Events in Adaptive Text
@@ -41,17 +42,19 @@ Probs = NDArray[np.float64]
 class Followers(NamedTuple):
     """What followed each context's last tokens, one order after the other.
 
-    `contexts` and `orders` (G,) say which, `counts` and `kinds` (G,) how many places were looked at and how many different
-    tokens stand there; `tokens` (F,) are those, of the pairs in `pairs` (F,). `longest` (B,) is the length of each
-    context's longest match.
+    `contexts` and `orders` (G,) say which, and `ranges` (G,) which places these are; `owners` (R,) are the contexts of
+    those, `counts` and `kinds` (R,) how many of them were looked at and how many different tokens stand there. `tokens` (F,)
+    are those, and `places` (F,) says of which range each is. `longest` (B,) is the length of each context's longest match.
     """
 
     contexts: Ids
     orders: Ids
+    ranges: Ids
+    owners: Ids
     counts: Ids
     kinds: Ids
     tokens: Ids
-    pairs: Ids
+    places: Ids
     longest: Ids
 
 
@@ -83,8 +86,7 @@ class Continuations:
             context: At most `LONGEST` tokens, the newest last.
         """
         followers = self._followers(context[None])
-        shares, rest = _shares(followers)
-        weights = (shares / np.maximum(followers.counts, 1))[followers.pairs]  # (F,)
+        weights, rest = _weights(followers)  # (F,), (B,)
         counted = np.bincount(followers.tokens, weights, self.vocab_size)  # (V,)
         return counted + rest[0] * self._all, int(followers.longest[0])
 
@@ -99,10 +101,9 @@ class Continuations:
         for start in range(0, len(contexts), CONTEXTS_AT_ONCE):
             part = slice(start, start + CONTEXTS_AT_ONCE)
             followers = self._followers(contexts[part])
-            shares, rest = _shares(followers)
-            owner = followers.contexts[followers.pairs]  # (F,)
+            weights, rest = _weights(followers)  # (F,), (B,)
+            owner = followers.owners[followers.places]  # (F,)
             hits = followers.tokens == targets[part][owner]  # (F,)
-            weights = (shares / np.maximum(followers.counts, 1))[followers.pairs]  # (F,)
             counted = np.bincount(owner[hits], weights[hits], len(followers.longest))  # (B,)
             probs[part] = counted + rest * self._all[targets[part]]
             longest[part] = followers.longest
@@ -111,28 +112,36 @@ class Continuations:
     def _followers(self, contexts: Ids) -> Followers:
         lows, highs = find_ranges(self._tokens, self._order, contexts)  # 2 x (B, L + 1)
         found = highs - lows  # (B, L + 1)
-        owners, orders = np.nonzero(found[:, 1:])  # 2 x (G,), without the order of no tokens
+        of_pair, orders = np.nonzero(found[:, 1:])  # 2 x (G,), without the order of no tokens
         orders += 1
-        of_pair = found[owners, orders]  # (G,)
-        counts = np.minimum(of_pair, MOST_COUNTED)  # (G,)
-        pairs = np.repeat(np.arange(len(owners)), counts)  # (F,)
-        numbers = np.arange(len(pairs)) - np.repeat(np.cumsum(counts) - counts, counts)  # (F,), in their pair
-        at = lows[owners, orders][pairs] + numbers * of_pair[pairs] // counts[pairs]  # (F,)
+        is_new = (orders == 1) | (
+            found[of_pair, orders] < found[of_pair, orders - 1]
+        )  # (G,), or the same places
+        owners, sizes = of_pair[is_new], found[of_pair, orders][is_new]  # 2 x (R,)
+        counts = np.minimum(sizes, MOST_COUNTED)  # (R,)
+        places = np.repeat(np.arange(len(owners)), counts)  # (F,)
+        numbers = np.arange(len(places)) - np.repeat(
+            np.cumsum(counts) - counts, counts
+        )  # (F,), in their range
+        at = lows[of_pair, orders][is_new][places] + numbers * sizes[places] // counts[places]  # (F,)
         tokens = self._tokens.at(self._order[at].astype(np.int64))  # (F,)
-        different = np.unique(pairs * self.vocab_size + tokens) // self.vocab_size
-        kinds = np.bincount(different, minlength=len(owners))  # (G,)
-        longest = np.bincount(owners, minlength=len(contexts))  # (B,)
-        return Followers(owners, orders, counts, kinds, tokens, pairs, longest)
+        different = np.unique(places * self.vocab_size + tokens) // self.vocab_size
+        kinds = np.bincount(different, minlength=len(owners))  # (R,)
+        longest = np.bincount(of_pair, minlength=len(contexts))  # (B,)
+        ranges = np.cumsum(is_new) - 1  # (G,)
+        return Followers(of_pair, orders, ranges, owners, counts, kinds, tokens, places, longest)
 
 
-def _shares(followers: Followers) -> tuple[Probs, Probs]:
-    """How much of the whole each order has, (G,), and what is left to the order of no tokens, (B,)."""
+def _weights(followers: Followers) -> tuple[Probs, Probs]:
+    """How much of the whole each token that followed has, (F,), and what is left to the order of no tokens, (B,)."""
     at = followers.contexts, followers.orders
     left = np.ones((len(followers.longest), LONGEST + 2))  # (B, L + 2)
-    left[at] = followers.kinds / (followers.counts + followers.kinds)
+    left[at] = (followers.kinds / (followers.counts + followers.kinds))[followers.ranges]
     # what an order leaves to shorter ones, (B, L + 2)
     after = np.asarray(np.cumprod(left[:, ::-1], axis=1)[:, ::-1], np.float64)
-    return after[at[0], at[1] + 1] * (1 - left[at]), after[:, 1]
+    shares = after[at[0], at[1] + 1] * (1 - left[at])  # (G,)
+    of_range = np.bincount(followers.ranges, shares, len(followers.counts))  # (R,)
+    return (of_range / np.maximum(followers.counts, 1))[followers.places], after[:, 1]
 
 
 def index_folder(dataset: Dataset) -> IndexFolder:

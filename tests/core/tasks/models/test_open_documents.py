@@ -17,6 +17,7 @@ import torch
 
 from core.batches.dataset import Dataset, read_dataset
 from core.config.sampling import SamplingConfig
+from core.config.server import ServerConfig
 from core.config.tokenizer import TokenizerConfig
 from core.config.toml import with_settings
 from core.control import Returning, StopRequested, StopToken, result_of
@@ -26,10 +27,13 @@ from core.events.base import Notice
 from core.events.replies import ReplyEnded, TokenWritten
 from core.events.scoring import TextScored
 from core.events.seen import SeenProgress, WeightsProgress
+from core.generation.engine import Engine
 from core.seen import continuations
 from core.seen.contexts import LONGEST
 from core.seen.continuations import index_bytes
 from core.seen.index_folder import IndexRoomError
+from core.serving.fields import CompletionFields, read_fields
+from core.tasks.chat import serve
 from core.tasks.chat.next_token import candidates, next_token
 from core.tasks.chat.reply import complete, samples
 from core.tasks.models.compared_models import Side
@@ -177,6 +181,22 @@ def test_several_replies_at_once_are_those_one_by_one(trained):
         result_of(complete(model, "the ", LEANING.with_next_seed(number), StopToken())) for number in range(2)
     ]
     assert [one.text for one in together] == [one.text for one in alone]
+
+
+def test_a_run_that_leans_on_its_documents_is_served_so(trained):
+    model = opened(trained)
+    lean(model)
+    model.sampling = LEANING
+    served = serve._served(model, ServerConfig())
+    fields = read_fields(CompletionFields, {"prompt": "sm", "max_tokens": 3})
+    engine = Engine(model.loaded.model, 1)
+    row = served.completion_work(fields, "", 0.0).choices[0].row
+    engine.admit(row)
+    shares = [drawn.from_documents for _ in range(3) for _, drawn in engine.step()]
+    assert len(shares) == 3
+    assert all(share > 0 for share in shares)
+    model.sampling = SamplingConfig()
+    assert serve._served(model, ServerConfig()).documents is None
 
 
 def test_what_is_there_is_opened_and_what_is_not_is_named(trained):
