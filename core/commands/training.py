@@ -119,8 +119,12 @@ def _train_together(
     if name is None:  # each process would choose one, and a start after a failure another
         raise typer.BadParameter("several processes need to know the run: add --name")
     workspace: Workspace = context.obj.workspace
+    is_restart = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0") != "0"
     told, _ = perform(
-        context, lambda stop: train_together(workspace, name, parallel, config, changes, stop, at)
+        context,
+        lambda stop: train_together(
+            workspace, name, parallel, config, changes, stop, at, is_restart=is_restart
+        ),
     )
     return 0 if told else 1
 

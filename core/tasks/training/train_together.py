@@ -6,7 +6,7 @@ from core.batches.dataset import read_dataset
 from core.batches.distributed import ProcessGroup
 from core.config.run import RunConfig
 from core.control import StopToken
-from core.errors.runs import ProcessLostError, TrainingDivergedError
+from core.errors.runs import ProcessLostError, RunFinishedError, TrainingDivergedError
 from core.events.base import Task
 from core.runs.catalog import is_run
 from core.runs.folder import Workspace
@@ -28,6 +28,8 @@ def train_together(
     changes: dict[str, Any],
     stop: StopToken,
     at: str = "",
+    *,
+    is_restart: bool = False,
 ) -> Task[bool]:
     """Train a run as one of several processes, each of which computes its rows of every batch.
 
@@ -38,6 +40,7 @@ def train_together(
         parallel: Whether each process has the whole model, "ddp", or some rows of every weight, "fsdp".
         config: The settings of the run where it is new; None to resume one.
         changes, at: As for `resume_run`, where `config` is None.
+        is_restart: Whether a process has ended since the command was given: then a run that has taken all its steps is no failure.
 
     Returns:
         False where this process ended because of a failure that the main one reports.
@@ -50,15 +53,21 @@ def train_together(
 
     with joined(parallel) as group:
         if not group.is_main:
-            return _train_beside(workspace, name, stop, group)
-        if config is None or is_run(workspace.run(name)):
-            yield from resume_run(workspace, name, changes, stop, at, group)
-        else:
-            yield from train_model(workspace, name, config, stop, group)
+            return _train_beside(workspace, name, stop, group, is_restart)
+        try:
+            if config is None or is_run(workspace.run(name)):
+                yield from resume_run(workspace, name, changes, stop, at, group)
+            else:
+                yield from train_model(workspace, name, config, stop, group)
+        except RunFinishedError:
+            if not is_restart:
+                raise
         return True
 
 
-def _train_beside(workspace: Workspace, name: str, stop: StopToken, group: ProcessGroup) -> bool:
+def _train_beside(
+    workspace: Workspace, name: str, stop: StopToken, group: ProcessGroup, is_restart: bool
+) -> bool:
     """Take the steps of the run that the main process begins; nobody is told of them twice."""
     try:
         nothing: Beginning | None = None
@@ -69,6 +78,8 @@ def _train_beside(workspace: Workspace, name: str, stop: StopToken, group: Proce
         run = workspace.run(name)
         for _ in train_run(workspace, run, begun.config, dataset, stop, group=group, back_to=begun.back_to):
             pass
+    except RunFinishedError:
+        return is_restart
     except TOLD_BY_MAIN:
         return False
     return True

@@ -197,6 +197,15 @@ def test_a_run_of_which_a_process_was_killed_goes_on_from_its_checkpoint(
 
 
 @pytest.mark.slow
+def test_a_process_that_is_killed_after_the_last_step_takes_nothing_back(together, filled, tiny):
+    killed = "os.environ['TORCHELASTIC_RESTART_COUNT'] == '0' and RANK == 1"
+    at_exit = f"import atexit\nif {killed}: atexit.register(os.kill, os.getpid(), signal.SIGKILL)"
+    code, said = together(2, tiny(CHANGES), restarts=1, first=at_exit)
+    assert code == 0, said
+    assert len(losses(filled, "together")) == 6
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("parallel", ["ddp", "fsdp"])
 @pytest.mark.parametrize("rank", [0, 1])
 def test_a_stop_of_one_process_stops_all_after_the_same_step(together, filled, tiny, rank, parallel):
