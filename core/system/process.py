@@ -72,17 +72,27 @@ def keep_large_blocks() -> bool:
     Returns:
         False where the C library is another.
     """
+    return _set_allocator(
+        {M_MMAP_THRESHOLD: 1024 * MIB, M_TRIM_THRESHOLD: 2048 * MIB - 1, M_TOP_PAD: 64 * MIB}
+    )
+
+
+def return_large_blocks() -> bool:
+    """Make glibc return large blocks from now on as soon as they are freed, where memory is scarcer than time.
+
+    Blocks of changing sizes, such as weights that are gathered for a moment, otherwise leave gaps that nothing fits into.
+
+    Returns:
+        False where the C library is another.
+    """
+    return _set_allocator({M_MMAP_THRESHOLD: MIB, M_TRIM_THRESHOLD: 8 * MIB, M_TOP_PAD: MIB})
+
+
+def _set_allocator(bytes_of: dict[int, int]) -> bool:
     if not sys.platform.startswith("linux"):
         return False
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
-    if mallopt is None:
-        return False
-    accepted = [
-        mallopt(M_MMAP_THRESHOLD, 1024 * MIB),
-        mallopt(M_TRIM_THRESHOLD, 2048 * MIB - 1),
-        mallopt(M_TOP_PAD, 64 * MIB),
-    ]
-    return all(accepted)
+    return mallopt is not None and all(mallopt(option, size) for option, size in bytes_of.items())
 
 
 def start_ignoring_interrupts(process: BaseProcess) -> None:

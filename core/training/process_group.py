@@ -15,6 +15,7 @@ from torch.distributed.rendezvous import rendezvous
 from core.batches.distributed import ProcessGroup, Summand, Told
 from core.control import StopToken
 from core.errors.runs import raising_lost_processes
+from core.system.process import return_large_blocks
 from core.training.sharding import rows_in_each
 
 Parallel = Literal["ddp", "fsdp"]
@@ -125,6 +126,8 @@ def joined(parallel: Parallel) -> Iterator[TorchGroup]:
     Raises:
         ProcessLostError: The others could not be reached.
     """
+    if parallel == "fsdp":
+        return_large_blocks()
     if torch.cuda.is_available():
         torch.cuda.set_device(int(os.environ["LOCAL_RANK"]) % torch.cuda.device_count())
     with raising_lost_processes():

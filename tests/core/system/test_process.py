@@ -31,6 +31,26 @@ def test_the_c_library_takes_what_it_is_given():
     assert told == (1 if platform.libc_ver()[0] == "glibc" else 0)
 
 
+GAPS = """
+import sys
+import numpy, psutil
+from core.system import process
+process.keep_large_blocks()
+process.{tell}()
+blocks = [numpy.ones(1 << 19) for _ in range(40)]
+before = psutil.Process().memory_info().rss
+del blocks[::2]
+sys.exit(int((before - psutil.Process().memory_info().rss) >> 20))
+"""
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc can be told")
+@pytest.mark.parametrize(("tell", "returned_mib"), [("keep_large_blocks", 0), ("return_large_blocks", 80)])
+def test_blocks_between_others_go_back_where_memory_is_scarce(tell, returned_mib):
+    told = subprocess.run([sys.executable, "-c", GAPS.format(tell=tell)], cwd=ROOT, check=False).returncode
+    assert told == pytest.approx(returned_mib, abs=8)
+
+
 @pytest.mark.parametrize("system", ["win32", "darwin"])
 def test_other_systems_are_left_alone(monkeypatch, system):
     monkeypatch.setattr(process.sys, "platform", system)
