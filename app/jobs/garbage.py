@@ -7,10 +7,14 @@ stands still for ever (seen with PySide6 6.11).
 
 import gc
 import sys
+import time
 
 from PySide6.QtCore import QObject, QTimer, Slot
 
-INTERVAL_MS = 500
+INTERVAL_MS = 200
+LONGEST_SECONDS = (
+    0.015  # a collection; what survives a longer one is set apart: the rows of a large library live long
+)
 GROWTH = 1.2  # of the loaded modules, from which on what they brought is set apart
 
 
@@ -21,6 +25,7 @@ class GarbageCollector(QObject):
         super().__init__(parent)
         gc.disable()
         self._modules, self._modules_apart = 0, 1
+        self._took_long = False
         self._timer = QTimer(self, interval=INTERVAL_MS)
         self._timer.timeout.connect(self.collect)
         self._timer.start()
@@ -38,7 +43,11 @@ class GarbageCollector(QObject):
         counts, thresholds = gc.get_count(), gc.get_threshold()
         due = [number for number in (2, 1, 0) if counts[number] > thresholds[number]]
         if due:
-            gc.collect(due[0])
+            before = time.thread_time()
+            gc.collect(2 if self._took_long else due[0])
+            if self._took_long:
+                gc.freeze()
+            self._took_long = not self._took_long and time.thread_time() - before > LONGEST_SECONDS
 
     def _set_modules_apart(self) -> None:
         """Spare collections the hundreds of thousands of objects that torch brings, and that live to the end."""

@@ -1,47 +1,38 @@
-"""How fast files become text, and how large a library may get: ours beside plain programs on the same files."""
+"""How fast files become text: ours beside plain programs on the same files."""
 
 import os
 import shutil
 import subprocess
 import tempfile
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from multiprocessing.connection import Connection
+from contextlib import contextmanager
 from pathlib import Path
 
 from core.bench.rounds import Subject, interleave
 from core.bench.tokens import bench_tokens
 from core.config.corpus import ImportConfig
-from core.config.presets import preset_run
-from core.config.run import RunConfig
-from core.config.toml import with_settings
 from core.control import StopToken
 from core.errors.base import BadSettingError
 from core.events.base import Task
-from core.events.bench import BenchFact, BenchMeasured
+from core.events.bench import BenchMeasured
 from core.events.document_state import DocumentState
 from core.events.documents import FileImported, TextIndexed
 from core.runs.folder import Workspace
-from core.system.memory import peak_rss_mib
-from core.system.process import ended_at_last, start_with_pipe
 from core.tasks.corpus.import_files import import_files
 
 MEGABYTE = 10**6
 PDF_FILES, PDF_PAGES = 24, 25
 SCANS = 16
 TEXT_FILES, TEXT_BYTES = 2_000, 50_000
-LARGE_FILES, LARGE_BYTES = 20_000, 50_000
-QUERY_WORDS = 3
 
-PARTS = ("pdf", "ocr", "text", "tokens", "large")
+PARTS = ("pdf", "ocr", "text", "tokens")
 
 
 def bench_import(part: str, rounds: int, stop: StopToken) -> Task[list[BenchMeasured]]:
     """Measure one part of the way from files to tokens, on files that it makes itself.
 
     Args:
-        part: "pdf", "ocr", "text", "tokens", "large", or "all".
+        part: "pdf", "ocr", "text", "tokens", or "all".
 
     Raises:
         BadSettingError: There is no such part.
@@ -78,11 +69,8 @@ def _bench(part: str, folder: Path, rounds: int, stop: StopToken) -> Task[list[B
                 "ours, searchable and compared": _ours(files, size),
             }
             return (yield from interleave("text", f"{size:.0f} MB", "MB/s", subjects, rounds, stop))
-        case "tokens":
-            return (yield from bench_tokens(rounds, stop))
         case _:
-            yield from _large(files, stop)
-            return []
+            return (yield from bench_tokens(rounds, stop))
 
 
 def _ours(files: Path, amount: float, is_whole: bool = True) -> Subject:
@@ -142,43 +130,3 @@ def _with_python(files: Path, megabytes: float) -> Subject:
         return megabytes
 
     return work
-
-
-def _large(files: Path, stop: StopToken) -> Task[None]:
-    """A gigabyte in 20,000 files, once, in a process whose memory nothing else has used."""
-    from core.bench.made_files import write_texts
-
-    megabytes = write_texts(files, LARGE_FILES, LARGE_BYTES) / MEGABYTE
-    shape = f"{megabytes:,.0f} MB"
-    process, pipe = start_with_pipe(_go_large, files, megabytes, daemon=False)  # it has readers
-    with ended_at_last(process, pipe), suppress(EOFError):
-        while not stop.asked:
-            if pipe.poll(0.2):
-                yield BenchFact("large", shape, *pipe.recv())
-
-
-def _go_large(pipe: Connection, files: Path, megabytes: float) -> None:
-    """Import, search, build the data set; report each figure as it is known."""
-    from core.corpus.library import Library
-    from core.datasets.build_dataset import build_dataset
-
-    config: RunConfig = with_settings(preset_run("starter"), {"tokenizer.vocab_size": 8192})
-    with _new_workspace() as workspace:
-        seconds = _exhaust(import_files([files], ImportConfig(), workspace, StopToken()))
-        pipe.send(("import, index and comparison", megabytes / seconds, "MB/s"))
-        pipe.send(("memory after the import, at most", peak_rss_mib(), "MiB"))
-        query = " ".join(next(files.rglob("*.txt")).read_text(encoding="utf-8").split()[:QUERY_WORDS])
-        with Library(workspace.library) as library:
-            started = time.perf_counter()
-            hits = len(library.search(query))
-            pipe.send((f"search, {hits} hits", 1000 * (time.perf_counter() - started), "ms"))
-            seconds = _exhaust(build_dataset(library, config, workspace, StopToken()))
-            pipe.send(("data set, BPE learned and encoded", megabytes / seconds, "MB/s"))
-        pipe.send(("memory in all, at most", peak_rss_mib(), "MiB"))
-
-
-def _exhaust(stream: Task[object]) -> float:
-    started = time.perf_counter()
-    for _ in stream:
-        pass
-    return time.perf_counter() - started

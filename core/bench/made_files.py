@@ -1,6 +1,7 @@
-"""Files for the benchmarks to read: made-up prose from a seed, as text, code, PDFs and scans."""
+"""Files for the benchmarks to read: made-up prose from a seed, as text, code, PDFs and scans, and paragraphs of real text."""
 
 import random
+import sysconfig
 from collections.abc import Callable, Iterator
 from itertools import accumulate, islice
 from pathlib import Path
@@ -15,6 +16,9 @@ PARAGRAPHS = 4000
 SENTENCES_IN_PARAGRAPH = 6
 WORDS_IN_SENTENCE = 13
 CODE = "def {0}({1}, {2}):\n    if {1} > {2}:\n        return {0}({2}, {1})\n    return [{1}.{3} for {3} in {2}]\n\n\n"
+SIZES = (0.2, 0.6, 1.0, 2.2)  # of documents, beside their mean
+SUFFIXES = ("txt", "md", "py")
+SHORTEST_PARAGRAPH = 40  # characters
 A4_AT_200_DPI = (1654, 2339)
 LINES_ON_SCAN, LINES_ON_PAGE = 44, 40
 LINE_CHARACTERS = 80
@@ -79,6 +83,39 @@ def write_texts(folder: Path, files: int, file_bytes: int, seed: int = 1) -> int
         text = prose.code(file_bytes) if is_code else prose.text(file_bytes)
         written += (place / f"{number:06}.{'py' if is_code else 'txt'}").write_text(text, encoding="utf-8")
     return written
+
+
+def write_documents(folder: Path, files: int, size: int, seed: int = 4) -> int:
+    """Real words: paragraphs of Python's own library, in an order that no other file has. Returns the bytes written.
+
+    Args:
+        size: Of all files, in bytes.
+    """
+    chance, paragraphs = random.Random(seed), _paragraphs()
+    written = 0
+    for number in range(files):
+        place = folder / f"{number // 1000:04}"
+        place.mkdir(parents=True, exist_ok=True)
+        wanted = size / files * SIZES[number % len(SIZES)]
+        parts: list[bytes] = []
+        length = 0
+        while length < wanted:
+            parts.append(paragraphs[int(chance.random() * len(paragraphs))])
+            length += len(parts[-1])
+        written += (place / f"{number:06}.{SUFFIXES[number % len(SUFFIXES)]}").write_bytes(b"".join(parts))
+    return written
+
+
+def _paragraphs() -> list[bytes]:
+    """What stands between two blank lines of Python's library, each once, in one order everywhere."""
+    found: dict[bytes, None] = {}
+    for path in sorted(Path(sysconfig.get_path("stdlib")).rglob("*.py")):
+        if "site-packages" not in path.parts:
+            text = path.read_text(encoding="utf-8", errors="ignore")
+            found |= dict.fromkeys(
+                part.encode() + b"\n\n" for part in text.split("\n\n") if len(part) >= SHORTEST_PARAGRAPH
+            )
+    return list(found)
 
 
 def write_pdfs(folder: Path, files: int, pages: int, seed: int = 2) -> int:

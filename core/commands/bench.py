@@ -169,13 +169,33 @@ def gpu(
 @app.command(name="import")
 def import_command(
     context: typer.Context,
-    part: Annotated[str, typer.Option(help="pdf, ocr, text, tokens, large or all.")] = "all",
+    part: Annotated[str, typer.Option(help="pdf, ocr, text, tokens or all.")] = "all",
     rounds: Rounds = 3,
 ) -> int:
     """Speed of reading and tokenizing generated files, against simple programs."""
     from core.bench.importing import bench_import
 
     return perform(context, lambda stop: bench_import(part, rounds, stop))[1]
+
+
+@app.command(name="library")
+def library_command(
+    context: typer.Context,
+    documents: Annotated[int, typer.Option(min=100, help="Documents of the largest library.")] = 10_000,
+    megabytes: Annotated[
+        int, typer.Option("--megabytes", min=1, help="Text in it; the disk needs three times that.")
+    ] = 1000,
+    keep: Annotated[
+        Path | None,
+        typer.Option(
+            help="Keep the libraries in this folder, without their files.", parser=named_path, metavar="DIR"
+        ),
+    ] = None,
+) -> int:
+    """How import, search, filter, removal, watched saves and data sets grow with the library, and the memory they take."""
+    from core.bench.library import MEGABYTE, bench_library
+
+    return perform(context, lambda stop: bench_library(documents, megabytes * MEGABYTE, keep, stop))[1]
 
 
 @fuzz_app.command(name="fuzz-import")

@@ -28,6 +28,7 @@ CHUNK_BYTES = 128 * 1024  # of text at once: what is made of it fits a processor
 FEW = 64 * SIGNATURE_VALUES  # hashes that are sorted as a whole
 ENOUGH = 24  # of more hashes, how many are kept for each bin on average
 PAIRS_AT_ONCE = 16_384
+TEXTS_AT_ONCE = 8_192  # whose bands are made by one step: what is needed on the way stays small
 SURE = 0.99  # how likely two texts just above the threshold share a band
 
 Hashes = NDArray[np.uint64]
@@ -88,7 +89,7 @@ def find_originals(
     is_original = np.zeros(len(signatures), bool)  # (N,)
     while True:
         left = np.flatnonzero(originals < 0)
-        first, second, similarity = near_pairs(signatures[left], threshold, stop)  # 3 x (P,)
+        first, second, similarity = near_pairs(signatures, left, threshold, stop)  # 3 x (P,)
         flagged = 0
         for one, other, share in zip(left[first], left[second], similarity, strict=True):
             if originals[one] < 0 and originals[other] < 0 and not is_original[other]:
@@ -108,7 +109,7 @@ def similar_to(
 
 
 def near_pairs(
-    signatures: NDArray[np.uint16], threshold: float, stop: StopToken = _NEVER
+    signatures: NDArray[np.uint16], among: Places, threshold: float, stop: StopToken = _NEVER
 ) -> tuple[Places, Places, NDArray[np.float64]]:
     """Pairs of similar texts, the earlier one first; of many texts that are all alike, not every pair.
 
@@ -116,23 +117,21 @@ def near_pairs(
     that share it are sorted by the next band: so the work grows with N, and near twins still meet. A pair that is
     hardly above the threshold may share no band, and is missed then (`SURE`).
 
+    Args:
+        among: The places of the texts that are compared; N of them.
+
     Returns:
-        The places of both, in order, and their similarity: 3 x (P,)
+        The places of both among these, in order, and their similarity: 3 x (P,)
     """
-    bands = band_hashes(signatures, threshold)  # (N, B)
-    following = np.roll(bands, -1, axis=1)  # (N, B)
-    pairs = np.concatenate(
-        [
-            _neighbours(one, other)
-            for one, other in zip(bands.T, following.T, strict=True)
-            if not stop.asked  # between two bands: with a hundred thousand texts each takes a moment
-        ]
-        or [np.zeros((2, 0), np.int64)],
-        axis=1,
-    )  # (2, P)
-    keys = np.unique(pairs.min(axis=0) * len(signatures) + pairs.max(axis=0))
-    first, second = np.divmod(keys, max(len(signatures), 1))
-    similarity = _similarity(signatures, first, second)
+    bands = _bands(signatures, among, threshold)  # (N, B)
+    keys = [np.zeros(0, np.int64)]
+    for place in range(bands.shape[1]):
+        if stop.asked:  # with a hundred thousand texts each band takes a moment
+            break
+        pairs = _neighbours(bands[:, place], bands[:, (place + 1) % bands.shape[1]])  # (2, P)
+        keys.append(np.unique(pairs.min(axis=0) * len(among) + pairs.max(axis=0)))
+    first, second = np.divmod(np.unique(np.concatenate(keys)), max(len(among), 1))
+    similarity = _similarity(signatures, among[first], among[second])
     near = (similarity >= threshold) & (first != second)
     return first[near], second[near], similarity[near]
 
@@ -218,6 +217,15 @@ def _smallest_by_seed(hashes: Hashes, seeds: Places) -> Hashes:
     keys = _mixed(seeds.astype(np.uint64) + _ONE)
     smallest: Hashes = _mixed((hashes ^ keys[:, None]) * _B).min(axis=1)
     return smallest
+
+
+def _bands(signatures: NDArray[np.uint16], among: Places, threshold: float) -> Hashes:
+    """The bands of these texts: (N, B), each band's own in one piece"""
+    bands = np.zeros((len(among), band_hashes(signatures[:0], threshold).shape[1]), np.uint64, order="F")
+    for begin in range(0, len(among), TEXTS_AT_ONCE):
+        end = begin + TEXTS_AT_ONCE
+        bands[begin:end] = band_hashes(signatures[among[begin:end]], threshold)
+    return bands
 
 
 def band_hashes(signatures: NDArray[np.uint16], threshold: float) -> Hashes:

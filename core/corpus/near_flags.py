@@ -1,8 +1,10 @@
 """Which documents nearly repeat another one, as the library keeps it."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from core.control import StopToken
 from core.corpus.duplicates import digest_text
@@ -14,13 +16,11 @@ from core.disk.database import Database
 
 def find_near_duplicates(database: Database, threshold: float, stop: StopToken) -> int:
     _sign_unsigned(database, stop)
-    found = database.query(
-        "SELECT id, fingerprint, near, similarity, signature FROM documents JOIN signatures ON document = id"
+    found, signatures = read_signatures(
+        database,
+        "SELECT signature, id, fingerprint, near, similarity FROM documents JOIN signatures ON document = id"
         f" WHERE {HAS_TEXT} AND NOT removed AND length(signature) = ? ORDER BY characters DESC, path",
-        (SIGNATURE_BYTES,),
-    )
-    data = b"".join(signature for *_, signature in found)
-    signatures = np.frombuffer(data, "<u2").reshape(-1, SIGNATURE_VALUES)  # (N, K)
+    )  # (N, K)
     originals, similarities = find_originals(signatures, threshold, stop)
     if not stop.asked:
         near = [int(found[place][0]) if place >= 0 else 0 for place in originals.tolist()]
@@ -29,11 +29,25 @@ def find_near_duplicates(database: Database, threshold: float, stop: StopToken) 
             database,
             [
                 (original, similarity, number, fingerprint)
-                for (number, fingerprint, *before, _), original, similarity in flags
+                for (number, fingerprint, *before), original, similarity in flags
                 if before != [original, similarity]
             ],
         )
     return count_flagged(database)
+
+
+def read_signatures(database: Database, sql: str) -> tuple[list[tuple[Any, ...]], NDArray[np.uint16]]:
+    """The rows of a statement without the signature that each begins with, and all signatures, once: (N, K)
+
+    Args:
+        sql: With a "?" for how long a signature is.
+    """
+    rows: list[tuple[Any, ...]] = []
+    data = bytearray()
+    for signature, *values in database.each(sql, (SIGNATURE_BYTES,)):
+        data += signature
+        rows.append(tuple(values))
+    return rows, np.frombuffer(data, "<u2").reshape(-1, SIGNATURE_VALUES)
 
 
 def keep_flags(database: Database, flags: Sequence[tuple[int, float, int, str]]) -> None:

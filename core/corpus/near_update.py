@@ -14,11 +14,10 @@ from json import dumps
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from core.control import StopToken
-from core.corpus.near_duplicates import SIGNATURE_BYTES, SIGNATURE_VALUES, similar_to
-from core.corpus.near_flags import count_flagged, find_near_duplicates, keep_flags
+from core.corpus.near_duplicates import similar_to
+from core.corpus.near_flags import count_flagged, find_near_duplicates, keep_flags, read_signatures
 from core.corpus.texts import HAS_TEXT, NOT_COMPARED
 from core.disk.database import AMONG, Database
 
@@ -78,12 +77,10 @@ class _Update:
 
     def __init__(self, database: Database, threshold: float) -> None:
         self._database, self._threshold = database, threshold
-        found = database.query(
-            "SELECT document, signature FROM signatures WHERE length(signature) = ?", (SIGNATURE_BYTES,)
+        found, self._signatures = read_signatures(
+            database, "SELECT signature, document FROM signatures WHERE length(signature) = ?"
         )
-        self._numbers = np.array([number for number, _ in found], np.int64)  # (N,)
-        data = b"".join(signature for _, signature in found)
-        self._signatures: NDArray[np.uint16] = np.frombuffer(data, "<u2").reshape(-1, SIGNATURE_VALUES)
+        self._numbers = np.array([number for (number,) in found], np.int64)  # (N,)
         self._texts: dict[int, _Text] = {}
         self._near: dict[int, tuple[int, float]] = {}  # as it is found to be
         self._repeated_by: defaultdict[int, set[int]] = defaultdict(set)

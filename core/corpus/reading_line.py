@@ -5,8 +5,9 @@ wait for pages would fill the memory, their pages come first. The pages of one s
 """
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from itertools import islice
 
 from core.config.corpus import ImportConfig
 from core.control import StopToken
@@ -53,7 +54,7 @@ class ReadingLine:
         pool: The readers.
         config: How files are read.
         import_id: The import that the files belong to.
-        files: What to read, in order.
+        files: What to read, in order; each is taken off when it is begun.
         again: Read files whose bytes are known, too.
     """
 
@@ -63,13 +64,13 @@ class ReadingLine:
         pool: ReaderPool[Digested],
         config: ImportConfig,
         import_id: int,
-        files: Sequence[FoundFile],
+        files: deque[FoundFile],
         again: bool,
     ) -> None:
         self._library, self._pool, self._config = library, pool, config
         self._import_id = import_id
         self._again = again or config.ocr == "force" or bool(config.text_fields)
-        self._waiting = deque(files)
+        self._waiting = files
         self._members = {file.source for file in files if file.source.member}  # whose archives may come too
         self._in_hand: dict[Source, _InHand] = {}
         self._pages: deque[tuple[Source, int]] = deque()  # of scans, in the order that they are recognised in
@@ -276,10 +277,11 @@ def queued(file: FoundFile) -> QueuedFile:
     return QueuedFile(ledger_path(file.source), kind_of_name(file.source.name), file.bytes)
 
 
-def queued_events(files: Sequence[FoundFile]) -> Iterator[FilesQueued]:
+def queued_events(files: Iterable[FoundFile]) -> Iterator[FilesQueued]:
     """The files that wait, reported in events of no more than a thousand."""
-    for first in range(0, len(files), QUEUED_AT_ONCE):
-        yield FilesQueued(tuple(map(queued, files[first : first + QUEUED_AT_ONCE])))
+    waiting = iter(files)
+    while some := tuple(map(queued, islice(waiting, QUEUED_AT_ONCE))):
+        yield FilesQueued(some)
 
 
 def _note_of(error: UserFacingError) -> str:

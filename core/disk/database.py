@@ -103,6 +103,11 @@ class Database:
         with self._sentences():
             return self._connection.execute(sql, tuple(values)).fetchall()
 
+    def each(self, sql: str, values: Iterable[Any] = ()) -> Iterator[Any]:
+        """The rows of a statement one by one, all as they were when the first was asked for: for many large ones."""
+        with self._sentences():
+            yield from self._connection.execute(sql, tuple(values))
+
     def change_all(self, sql: str, values: Iterable[tuple[Any, ...]]) -> None:
         """A statement once for each of `values`, inside a transaction."""
         with self._sentences():

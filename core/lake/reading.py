@@ -6,6 +6,7 @@ So a file becomes the same row as in a workspace, under the same limits, archive
 import os
 import shutil
 import tempfile
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -51,7 +52,7 @@ def read_part_of(store: Store, part: int, config: ImportConfig) -> PartRead:
     listed = listed_files(store, part)
     with tempfile.TemporaryDirectory(prefix="lake-", ignore_cleanup_errors=True) as folder:
         scratch = _Scratch(Path(folder), listed)
-        files = [_found(file, scratch, config) for file in listed]
+        files = deque(_found(file, scratch, config) for file in listed)
         with Library(Path(folder) / "library.sqlite") as library:
             import_id = library.begin_import([], config, map(queued, files))
             with ReaderPool[Digested](config, 1, read_and_digest) as pool:

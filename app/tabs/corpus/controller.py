@@ -1,13 +1,12 @@
 """Between the Corpus tab and imports: asks become imports in a job, and their events become rows."""
 
-from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
-from PySide6.QtCore import QObject, QTimer, Signal, Slot
+from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtGui import QAction
 
 from app.context import Context, WaysBetweenTabs
@@ -15,6 +14,7 @@ from app.errors import present
 from app.jobs.job import Job, OpenStream
 from app.tab import TabController
 from app.tabs.corpus.cleaning_menu import read_cleaning
+from app.tabs.corpus.event_pump import EventPump
 from app.tabs.corpus.import_options import read_config
 from app.tabs.corpus.import_progress import ImportReport
 from app.tabs.corpus.library_controller import LibraryController
@@ -30,7 +30,7 @@ from core.config.setting import Config
 from core.corpus.imports import Interrupted
 from core.errors.base import UserFacingError
 from core.events.base import Event, Notice, Task
-from core.events.documents import FilesQueued, ImportFinished
+from core.events.documents import ImportFinished
 from core.lake.opening import is_lake
 from core.runs.folder import SHEEP
 from core.tasks.corpus.change_library import forget_interrupted
@@ -46,8 +46,6 @@ TAKING = "Importing a model"
 MODELS = (SHEEP, ".gguf")  # how the names of files end that are models, and no documents
 
 Imports: TypeAlias = Callable[..., Task[ImportFinished]]
-PORTION = 1_500  # rows that come or change in one frame
-REST_MS = 15  # for painting, and for whatever the user does
 
 
 @dataclass(frozen=True, slots=True)
@@ -348,47 +346,3 @@ class CorpusController(TabController):
         ways.sample_requested.connect(self.add_sample)
         ways.settings_changed.connect(self._take_settings)
         ways.passage_requested.connect(self.show_passage)
-
-
-class EventPump(QObject):
-    """Keeps the order, and drops nothing.
-
-    Signals:
-        portion: Some events, oldest first.
-    """
-
-    portion = Signal(list)
-
-    def __init__(self, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self._waiting: deque[Event] = deque()
-        self._rest = QTimer(self, interval=REST_MS, singleShot=True)
-        self._rest.timeout.connect(self._hand_on)
-
-    def put(self, events: Sequence[Event]) -> None:
-        """Hand these on, now if nothing waits before them."""
-        self._waiting.extend(events)
-        if not self._rest.isActive():
-            self._hand_on()
-
-    def flush(self) -> None:
-        """Hand on all that waits: nothing comes after it."""
-        self._rest.stop()
-        while self._waiting:
-            self.portion.emit(self._take())
-
-    @Slot()
-    def _hand_on(self) -> None:
-        if self._waiting:
-            portion = self._take()
-            self._rest.start()
-            self.portion.emit(portion)
-
-    def _take(self) -> list[Event]:
-        taken: list[Event] = []
-        rows = 0
-        while self._waiting and rows < PORTION:
-            event = self._waiting.popleft()
-            taken.append(event)
-            rows += len(event.files) if isinstance(event, FilesQueued) else 1
-        return taken

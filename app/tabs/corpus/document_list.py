@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
+from functools import partial
 
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QLineEdit, QWidget
@@ -59,19 +60,17 @@ class DocumentList(Splitter):
         found = {hit.document_id: hit for hit in hits or ()}
         self._table.filter(replace(self._table.row_filter, hits=ranks))
         self._table.show_hits(found)
-        if hits and not self.view.currentIndex().isValid():
-            self.view.go_to(0)
+        if hits:
+            self._table.once_arranged(self._go_to_first_hit)
 
     def show_document(self, document_id: int) -> bool:
         """Put the cursor on a document, whatever was searched and filtered for; False where it is not here."""
-        for _ in range(2):
-            rows = self._table.rows_at(range(self._table.rowCount()))
-            place = next((place for place, row in enumerate(rows) if row.id == document_id), -1)
-            if place >= 0:
-                self.view.go_to(place)
-                return True
+        if not self._table.holds(document_id):
+            return False
+        if self._table.place_of_document(document_id) < 0:
             self.clear_filters()
-        return False
+        self._table.once_arranged(partial(self._go_to_document, document_id))
+        return True
 
     def show_last_import(self, paths: Collection[str]) -> None:
         """Show these of its files alone, whatever was searched and filtered for."""
@@ -79,7 +78,7 @@ class DocumentList(Splitter):
         self._last_import = frozenset(paths)
         self.chips.choose(LAST_IMPORT)
         self.show_summary()
-        self.view.go_to(0)
+        self._table.once_arranged(partial(self.view.go_to, 0))
         self.view.setFocus()
 
     def show_events(self, events: Sequence[object]) -> None:
@@ -126,11 +125,20 @@ class DocumentList(Splitter):
     def restore(self, document_ids: Collection[int]) -> None:
         """Show removed documents again, chosen as they were; the keys act on them, unless the user writes elsewhere."""
         self._table.restore(document_ids)
-        wanted = set(document_ids)
-        rows = self._table.rows_at(range(self._table.rowCount()))
-        self.view.choose([place for place, row in enumerate(rows) if row.id in wanted])
+        self._table.once_arranged(partial(self._choose, set(document_ids)))
         if self.isVisible() and not isinstance(self.window().focusWidget(), QLineEdit):
             self.view.setFocus()
+
+    def _choose(self, document_ids: Collection[int]) -> None:
+        rows = self._table.rows_at(range(self._table.rowCount()))
+        self.view.choose([place for place, row in enumerate(rows) if row.id in document_ids])
+
+    def _go_to_document(self, document_id: int) -> None:
+        self.view.go_to(self._table.place_of_document(document_id))
+
+    def _go_to_first_hit(self) -> None:
+        if self._table.row_filter.hits and not self.view.currentIndex().isValid():
+            self.view.go_to(0)
 
     @Slot(str)
     def filter_kind(self, kind: str) -> None:

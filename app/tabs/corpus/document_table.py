@@ -3,10 +3,15 @@
 A proxy model would ask Python for each comparison; here a list is sorted by keys that were made once. However many
 rows come, go or change places, it takes one removal, one insertion and one change of layout, so that cursor,
 selection and scroll position stay with their rows.
+
+Up to `AT_ONCE` rows are arranged at once; of more, a job finds out what should be shown, and what the library or an import
+says meanwhile waits for it.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections import ChainMap
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, TypeAlias
 
 from PySide6.QtCore import (
@@ -21,12 +26,18 @@ from PySide6.QtCore import (
     Slot,
 )
 
+from app.jobs.job import Job
+from app.tabs.corpus.arrangement import Arranged, Order, Shown, arrange_rows, in_order
 from app.tabs.corpus.columns import COLUMNS, USE, Cells, alignment, has_text
 from app.tabs.corpus.rows import ImportRows, RowFilter, Summary
+from core.control import StopToken
 from core.corpus.rows import DocumentRow
 from core.corpus.search_index import SearchHit
 
 ARRANGE_MS = 400  # how soon rows that came or changed take their places in a sorted or filtered table
+ARRANGE_MANY_MS = 2_000  # the same where a job does it
+AT_ONCE = 2_000  # rows
+FEW = 50  # rows that leave a large table one by one
 ROOT = QModelIndex()
 LAST = len(COLUMNS) - 1
 # Rows move as wholes: so a selection remembers a place for each row, and not for each cell.
@@ -60,6 +71,10 @@ class DocumentTable(QAbstractTableModel):
         self._cells = Cells()
         self._filter = RowFilter()
         self._sort_column, self._descending = -1, False
+        self._job: Job | None = None  # which finds out what should be shown
+        self._late: dict[str, DocumentRow] = {}  # what is said of rows meanwhile
+        self._then: list[Callable[[], object]] = []  # what waits for it
+        self._passing = Summary()  # of a large table, as it was last arranged
         self._soon = QTimer(self, interval=ARRANGE_MS, singleShot=True)
         self._soon.timeout.connect(self.arrange)
 
@@ -84,6 +99,25 @@ class DocumentTable(QAbstractTableModel):
         """Where a file is shown, or -1."""
         return self._place.get(path, -1)
 
+    def holds(self, document_id: int) -> bool:
+        """Whether there is such a document, shown or not."""
+        return any(row.id == document_id for row in self._rows.values())
+
+    def place_of_document(self, document_id: int) -> int:
+        """Where a document is shown, or -1."""
+        return next((place for place, row in enumerate(self._shown) if row.id == document_id), -1)
+
+    def paths_of(self, rows: Iterable[DocumentRow]) -> list[str]:
+        """The paths of rows as the table keeps them: not one of them is in memory twice."""
+        return [self._rows.get(row.path, row).path for row in rows]
+
+    def once_arranged(self, act: Callable[[], object]) -> None:
+        """Do something as soon as what was asked for last is shown: now, where it is."""
+        if self._job is None:
+            act()
+        else:
+            self._then.append(act)
+
     def count_known(self, paths: Collection[str]) -> int:
         """How many of these files the table has a row of that passes the search and the filters but that of states."""
         others = self._filter.of_any_state
@@ -95,6 +129,8 @@ class DocumentTable(QAbstractTableModel):
         others = self._filter.of_any_state
         if others.passes_all:
             return self.summary
+        if self._is_large:
+            return self._passing
         passing = Summary()
         for row in self._rows.values():
             if self._passes(row, others):
@@ -120,11 +156,70 @@ class DocumentTable(QAbstractTableModel):
     def arrange(self) -> None:
         """Show the rows that pass the filter, in their order."""
         self._soon.stop()
+        self._break_off()
+        if self._is_large:
+            arrange = partial(
+                arrange_rows,
+                list(self._rows.values()),
+                Shown(self._shown, self._place),
+                *self._tests(),
+                self._order(),
+            )
+            self._job = Job(arrange, self)
+            self._job.ended.connect(self._show_arranged)
+            self._job.start()
+            return
         wanted = self._wanted()
         paths = {row.path for row in wanted}
         self._take_out([row for row in self._shown if row.path not in paths])
         self._append([row for row in wanted if row.path not in self._place])
         self._reorder(wanted)
+        self._tell_arranged()
+
+    @property
+    def _is_large(self) -> bool:
+        return len(self._rows) > AT_ONCE
+
+    def _break_off(self) -> None:
+        """Let the job be that is about to find out what should be shown, and take in what waits for it."""
+        if self._job is not None:
+            self._job.ended.disconnect(self._show_arranged)
+            self._job.stop()
+            self._job = None
+            self._take_late()
+
+    @Slot(object)
+    def _show_arranged(self, arranged: Arranged | None) -> None:
+        self._job = None
+        if arranged is not None:  # else the window closes
+            self._passing = arranged.passing
+            self._go_over_to(arranged)
+            self._take_late()
+            self._tell_arranged()
+
+    def _go_over_to(self, arranged: Arranged) -> None:
+        kept, leaving, grown = arranged.kept, arranged.leaving, arranged.grown
+        if leaving.rows:
+            self._change_layout([*kept.rows, *leaving.rows], ChainMap(leaving.places, kept.places))
+            self.beginRemoveRows(ROOT, len(kept.rows), len(self._shown) - 1)
+            self._shown, self._place = kept.rows, kept.places
+            self.endRemoveRows()
+        if grown is not kept:
+            self.beginInsertRows(ROOT, len(kept.rows), len(grown.rows) - 1)
+            self._shown, self._place = grown.rows, grown.places
+            self.endInsertRows()
+        if arranged.wanted is not grown:
+            self._change_layout(arranged.wanted.rows, arranged.wanted.places)
+
+    def _take_late(self) -> None:
+        late, self._late = self._late, {}
+        if late:
+            self._put(late)
+
+    def _tell_arranged(self) -> None:
+        waiting, self._then = self._then, []
+        for act in waiting:
+            act()
         self.arranged.emit()
 
     # What the library holds
@@ -139,7 +234,7 @@ class DocumentTable(QAbstractTableModel):
 
     def show_events(self, events: Sequence[object]) -> None:
         """Let rows follow an import."""
-        self._put(self._import.after(events, self._rows))
+        self._put(self._import.after(events, ChainMap(self._late, self._rows)))
 
     def end_import(self) -> None:
         """Whatever was begun and came to no end stands as it stood before."""
@@ -217,6 +312,9 @@ class DocumentTable(QAbstractTableModel):
 
     def _put(self, rows: Mapping[str, DocumentRow]) -> None:
         """Change the rows of files that are known, and add the others below."""
+        if self._job is not None:
+            self._late |= rows
+            return
         changed, new = [], []
         for path, row in rows.items():
             known = self._rows.get(path)
@@ -236,19 +334,32 @@ class DocumentTable(QAbstractTableModel):
             self._finish_soon()
 
     def _drop(self, paths: Collection[str]) -> None:
+        was_arranging = self._job is not None
+        self._break_off()
         gone = [self._rows.pop(path) for path in list(paths)]
+        others = self._filter.of_any_state
         for row in gone:
             self.summary.take_away(row)
+            if self._passes(row, others):
+                self._passing.take_away(row)
         if gone:
-            self._take_out([row for row in gone if row.path in self._place])
+            leaving = [row for row in gone if row.path in self._place]
+            if was_arranging or (self._is_large and len(leaving) > FEW):
+                self.arrange()
+            elif self._is_large:
+                self._take_out_one_by_one(leaving)
+            else:
+                self._take_out(leaving)
             self.summary_changed.emit()
             self.arranged.emit()
+        elif was_arranging:
+            self.arrange()
 
     def _finish_soon(self) -> None:
         self.summary_changed.emit()
         if not self._filter.passes_all or self.sorted_by_user:
             if not self._soon.isActive():
-                self._soon.start()
+                self._soon.start(ARRANGE_MANY_MS if self._is_large else ARRANGE_MS)
         else:
             self.arranged.emit()
 
@@ -265,17 +376,22 @@ class DocumentTable(QAbstractTableModel):
         before = self._import.before(row.path)
         return wanted.passes(row) or (before is not None and wanted.passes(before))
 
+    def _tests(self) -> tuple[Callable[[DocumentRow], bool], Callable[[DocumentRow], bool]]:
+        """Whether a row is shown, and whether it is counted by `count_passing`."""
+        wanted, others = self._filter, self._filter.of_any_state
+        return partial(self._passes, wanted=wanted), partial(self._passes, wanted=others)
+
+    def _order(self) -> Order:
+        if self.sorted_by_user:
+            return Order(COLUMNS[self._sort_column].sort_key, self._descending)
+        ranks = self._filter.hits
+        return Order(None if ranks is None else lambda row: ranks[row.id])
+
     def _wanted(self) -> list[DocumentRow]:
-        rows: Iterable[DocumentRow] = self._rows.values()
+        rows = list(self._rows.values())
         if not self._filter.passes_all:
             rows = [row for row in rows if self._passes(row, self._filter)]
-        if self.sorted_by_user:
-            key = COLUMNS[self._sort_column].sort_key
-            return sorted(rows, key=key, reverse=self._descending)
-        if self._filter.hits is not None:
-            ranks = self._filter.hits
-            return sorted(rows, key=lambda row: ranks[row.id])
-        return list(rows)
+        return in_order(rows, self._order(), _NEVER)
 
     def _append(self, rows: Sequence[DocumentRow]) -> None:
         if not rows:
@@ -299,20 +415,31 @@ class DocumentTable(QAbstractTableModel):
             del self._place[path]
         self.endRemoveRows()
 
+    def _take_out_one_by_one(self, leaving: Sequence[DocumentRow]) -> None:
+        for place in sorted((self._place[row.path] for row in leaving), reverse=True):
+            self.beginRemoveRows(ROOT, place, place)
+            del self._shown[place]
+            self.endRemoveRows()
+        self._place = {row.path: place for place, row in enumerate(self._shown)}
+
     def _reorder(self, rows: list[DocumentRow]) -> None:
         """Show the rows that are shown in another order."""
-        if rows == self._shown:
-            return
+        if rows != self._shown:
+            self._change_layout(rows, {row.path: place for place, row in enumerate(rows)})
+
+    def _change_layout(self, rows: list[DocumentRow], places: Any) -> None:
         self.layoutAboutToBeChanged[LAYOUT].emit([], BY_ROWS)  # type: ignore[index]  # unknown to PySide6's stubs
         kept = self.persistentIndexList()
         paths = [self._shown[index.row()].path for index in kept]
-        self._shown = rows
-        self._place = {row.path: place for place, row in enumerate(rows)}
+        self._shown, self._place = rows, places
         moved = [
             self.index(self._place[path], index.column()) for path, index in zip(paths, kept, strict=True)
         ]
         self.changePersistentIndexList(kept, moved)
         self.layoutChanged[LAYOUT].emit([], BY_ROWS)  # type: ignore[index]  # as above
+
+
+_NEVER = StopToken()
 
 
 def _age(row: DocumentRow) -> tuple[bool, int]:

@@ -1,6 +1,7 @@
 """Between the Corpus tab and what the library holds: its rows on the screen, and changes that can be undone."""
 
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
 from functools import partial
 
 import shiboken6
@@ -10,11 +11,13 @@ from PySide6.QtGui import QAction, QUndoCommand, QUndoStack
 from app.context import Context
 from app.errors import present
 from app.jobs.job import Job, OpenStream
+from app.tabs.corpus.event_pump import EventPump
 from app.tabs.corpus.tab import CorpusTab
 from app.widgets.keys import native_keys
 from core.corpus.missing import Missing
 from core.corpus.rows import DocumentRow
 from core.errors.base import UnknownDocumentError
+from core.events.base import Event
 from core.tasks.corpus.change_library import (
     change_tags,
     find_near_duplicates,
@@ -30,6 +33,13 @@ from core.wording import counted, noun_for
 UNDONE_WITHIN_SECONDS = 24 * 60 * 60.0  # another window of the workspace may still be open
 REMOVED_WITHOUT_QUESTION = 20
 QUEUE = "library"
+
+
+@dataclass(frozen=True, slots=True)
+class _ListingEnded(Event):
+    """Behind the rows of a listing; `whole` where they are all that there are."""
+
+    whole: bool
 
 
 class LibraryController(QObject):
@@ -49,6 +59,8 @@ class LibraryController(QObject):
         self.undo_stack = QUndoStack(self)
         self.undo_stack.indexChanged.connect(self._step_over_refused)
         self._listed: set[str] = set()
+        self._pump = EventPump(self)
+        self._pump.portion.connect(self._show_rows)
         self._missing: list[int] = []
         self._remove_missing_action = QAction(
             "Remove from the &library",
@@ -72,7 +84,7 @@ class LibraryController(QObject):
     def refresh(self) -> None:
         """Show what the library holds, part by part."""
         job = self.start(partial(list_documents, self._workspace))
-        job.arrived.connect(self._show_rows)
+        job.arrived.connect(self._pump.put)
         job.ended.connect(self._end_listing)
 
     def start(self, open_stream: OpenStream) -> Job:
@@ -189,13 +201,22 @@ class LibraryController(QObject):
             self.include(document_ids, False)
 
     @Slot(list)
-    def _show_rows(self, events: list[DocumentsListed]) -> None:
-        rows = [row for event in events for row in event.rows]
-        self._listed.update(row.path for row in rows)
-        self._tab.table.show_rows(rows)
+    def _show_rows(self, events: list[DocumentsListed | _ListingEnded]) -> None:
+        for event in events:
+            if isinstance(event, _ListingEnded):
+                self._finish_listing(event.whole)
+            else:
+                self._tab.table.show_rows(event.rows)
+                self._listed.update(self._tab.table.paths_of(event.rows))
 
     @Slot(object)
     def _end_listing(self, whole: bool) -> None:
+        if self._pump.is_empty:
+            self._finish_listing(whole)
+        else:
+            self._pump.put([_ListingEnded(whole)])
+
+    def _finish_listing(self, whole: bool) -> None:
         listed, self._listed = self._listed, set()
         if whole:
             if (

@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
@@ -83,13 +83,14 @@ def import_files(
     if left_out.was_met and not files and not stop.asked:
         raise OnlyOwnFilesError
     with Library(workspace.library) as library, ExitStack() as held:
-        files = _with_sizes(files, lambda path: row.bytes if (row := library.row_of(path)) else 0)
+        line = _with_sizes(files, lambda path: row.bytes if (row := library.row_of(path)) else 0)
+        files.clear()
         with _beginning(workspace):
-            import_id = library.begin_import(list(map(str, paths)), config, map(queued, files), again)
+            import_id = library.begin_import(list(map(str, paths)), config, map(queued, line), again)
             held.enter_context(_lock(workspace, import_id))
         if left_out.was_met:
             yield OWN_FILES_LEFT_OUT
-        return (yield from _run(library, import_id, config, files, stop, again))
+        return (yield from _run(library, import_id, config, line, stop, again))
 
 
 def is_without_text(event: FileImported | FileRestated) -> bool:
@@ -170,10 +171,11 @@ def _run(
     library: Library,
     import_id: int,
     config: ImportConfig,
-    files: Sequence[FoundFile],
+    files: deque[FoundFile],
     stop: StopToken,
     again: bool,
 ) -> Task[ImportFinished]:
+    """Read these, which is empty in the end: of a large import the files alone fill much memory."""
     started = time.monotonic()
     yield ImportStarted(len(files), sum(file.bytes for file in files))
     yield from queued_events(files)
@@ -209,12 +211,12 @@ def _run(
     return finished
 
 
-def _with_sizes(files: Iterable[FoundFile], size_of: Callable[[str], int]) -> list[FoundFile]:
+def _with_sizes(files: Iterable[FoundFile], size_of: Callable[[str], int]) -> deque[FoundFile]:
     """The files, those in archives with the size that is known by their ledger path: only a reader opens an archive."""
-    return [
+    return deque(
         replace(file, bytes=size_of(ledger_path(file.source))) if file.source.member else file
         for file in files
-    ]
+    )
 
 
 def _index(library: Library, stop: StopToken) -> Iterator[TextIndexed]:

@@ -6,7 +6,7 @@ from core.bench.importing import bench_import
 from core.bench.made_files import Prose, write_texts
 from core.control import StopToken
 from core.errors.base import BadSettingError
-from core.events.bench import BenchFact, BenchMeasured
+from core.events.bench import BenchMeasured
 
 
 @pytest.fixture(autouse=True)
@@ -17,8 +17,6 @@ def few_files(monkeypatch):
         "SCANS": 1,
         "TEXT_FILES": 4,
         "TEXT_BYTES": 2_000,
-        "LARGE_FILES": 30,
-        "LARGE_BYTES": 2_000,
     }.items():
         monkeypatch.setattr(task, name, value)
     for name, value in {"LINES_ON_SCAN": 2, "WORDS": 300, "PARAGRAPHS": 40}.items():
@@ -44,15 +42,6 @@ def test_each_part_is_timed_beside_its_peer(part, unit, subjects):
     assert all(isinstance(row, BenchMeasured) and row.unit == unit and row.rate > 0 for row in rows)
 
 
-def test_the_large_library_is_measured_in_a_process_of_its_own():
-    facts = list(bench_import("large", 1, StopToken()))
-    assert all(isinstance(fact, BenchFact) for fact in facts)
-    told = {fact.subject.split(",")[0]: fact for fact in facts}
-    assert told["memory in all"].value > 10
-    assert "search, 0 hits" not in {fact.subject for fact in facts}
-    assert told["data set"].unit == "MB/s"
-
-
 def test_a_bench_that_is_stopped_makes_no_files_and_measures_nothing(monkeypatch):
     monkeypatch.setattr(task, "_bench", lambda *_: pytest.fail("it began"))
     stop = StopToken()
@@ -61,7 +50,7 @@ def test_a_bench_that_is_stopped_makes_no_files_and_measures_nothing(monkeypatch
 
 
 def test_an_unknown_part_is_reported_with_those_there_are():
-    with pytest.raises(BadSettingError, match="it is all or one of pdf, ocr, text, tokens, large"):
+    with pytest.raises(BadSettingError, match="it is all or one of pdf, ocr, text, tokens"):
         list(bench_import("everything", 1, StopToken()))
 
 

@@ -120,7 +120,7 @@ def test_pairs_are_found_with_their_similarity():
     made = signatures(3)
     made[2] = made[0]
     made[2, :26] = 0
-    first, second, similarity = near_pairs(made, 0.8)
+    first, second, similarity = near_pairs(made, np.arange(len(made)), 0.8)
     assert (first.tolist(), second.tolist()) == ([0], [2])
     assert similarity[0] == pytest.approx(230 / 256)
 

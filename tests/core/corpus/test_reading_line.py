@@ -1,5 +1,6 @@
 """In which order files and pages go to the readers."""
 
+from collections import deque
 from pathlib import Path
 
 import pytest
@@ -51,7 +52,7 @@ def library(tmp_path):
 
 
 def asked(library: Library, *names: str) -> list[tuple[str, int]]:
-    files = [FoundFile(Source(Path("/docs") / name), 1) for name in names]
+    files = deque(FoundFile(Source(Path("/docs") / name), 1) for name in names)
     pool = TwoReaders()
     list(ReadingLine(library, pool, ImportConfig(), 0, files, False).events(StopToken()))
     return pool.asked

@@ -1,6 +1,6 @@
-"""How long the window's thread is busy at once while 20,000 rows are sorted, filtered, scrolled and imported.
+"""How long the window's thread is busy at once while 20,000 rows, or so many, are sorted, filtered, scrolled and imported.
 
-    python -m tests.app.tabs.corpus.measure_frames
+    python -m tests.app.tabs.corpus.measure_frames [ROWS]
 
 A timer in the event loop ticks each 5 ms; the longest time between two ticks is a frame's. Printed are the longest wall
 time, in which other processes have their part, and the longest time that the thread itself worked. This is a
@@ -9,6 +9,7 @@ measurement and no test: on a shared machine a limit on it would fail by chance.
 
 import gc
 import os
+import sys
 import time
 from collections.abc import Callable
 
@@ -17,6 +18,7 @@ os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 from PySide6.QtCore import QEventLoop, Qt, QTimer
 from PySide6.QtWidgets import QApplication
 
+from app.jobs.garbage import GarbageCollector
 from app.tabs.corpus.columns import COLUMNS
 from app.tabs.corpus.tab import CorpusTab
 from app.widgets.theme import apply_theme
@@ -49,7 +51,7 @@ class Frames(QTimer):
         self._wall, self._thread = wall, thread
 
 
-def main() -> None:
+def main(count: int = ROWS) -> None:
     app = QApplication([])
     apply_theme(app, "light")
     tab = CorpusTab()
@@ -63,15 +65,20 @@ def main() -> None:
             kind=KINDS[n % 4],
             characters=n * 7919 % 90_001,
         )
-        for n in range(1, ROWS + 1)
+        for n in range(1, count + 1)
     ]
     later(lambda: tab.table.show_rows(rows[:1]))  # the first painting of the page is no frame of the table's
     gc.collect()
+    GarbageCollector(app)  # as in the program
     frames = Frames()
     for name, acts in deeds(tab, rows).items():
         frames.forget()
         for act in acts:
             later(act)
+            arranged: list[bool] = []
+            tab.table.once_arranged(lambda: arranged.append(True))  # noqa: B023
+            while not arranged:
+                later(lambda: None)
         print(
             f"{name:<36}{frames.wall_ms:>8.0f} ms wall{frames.thread_ms:>8.0f} ms in the thread", flush=True
         )
@@ -89,7 +96,7 @@ def deeds(tab: CorpusTab, rows: list) -> dict[str, list[Callable[[], object]]]:
     return {
         "load, 2,000 rows at a time": [
             lambda part=rows[first : first + PART]: tab.table.show_rows(part)
-            for first in range(0, ROWS, PART)
+            for first in range(0, len(rows), PART)
         ],
         "sort by each column, both ways": [
             lambda column=column, order=order: view.sortByColumn(column, order)
@@ -104,7 +111,7 @@ def deeds(tab: CorpusTab, rows: list) -> dict[str, list[Callable[[], object]]]:
             lambda state=state: chips.chip(state).click() for state in ("failed", "done", "")
         ],
         "scroll": [
-            lambda place=place: view.verticalScrollBar().setValue(place) for place in range(0, ROWS, 500)
+            lambda place=place: view.verticalScrollBar().setValue(place) for place in range(0, len(rows), 500)
         ],
         "select all, then sort": [view.selectAll, lambda: view.sortByColumn(1, UP), view.clearSelection],
         "import into the sorted table": [
@@ -123,4 +130,4 @@ def later(act: Callable[[], object]) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(*map(int, sys.argv[1:]))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.tabs.corpus.controller import PORTION, EventPump
+from app.tabs.corpus.event_pump import PORTION, EventPump
 from core.events.documents import FileReading, FilesQueued, QueuedFile
 
 

@@ -1,0 +1,68 @@
+"""Hands on what jobs tell of rows in portions that the table can take in within a frame."""
+
+from collections import deque
+from collections.abc import Sequence
+
+from PySide6.QtCore import QObject, QTimer, Signal, Slot
+
+from core.events.base import Event
+from core.events.documents import FilesQueued
+from core.tasks.corpus.look_at_library import DocumentsListed
+
+PORTION = 1_500  # rows that come or change in one frame
+REST_MS = 15  # for painting, and for whatever the user does
+
+
+class EventPump(QObject):
+    """Keeps the order, and drops nothing.
+
+    Signals:
+        portion: Some events, oldest first.
+    """
+
+    portion = Signal(list)
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._waiting: deque[Event] = deque()
+        self._rest = QTimer(self, interval=REST_MS, singleShot=True)
+        self._rest.timeout.connect(self._hand_on)
+
+    def put(self, events: Sequence[Event]) -> None:
+        """Hand these on, now if nothing waits before them."""
+        self._waiting.extend(events)
+        if not self._rest.isActive():
+            self._hand_on()
+
+    def flush(self) -> None:
+        """Hand on all that waits: nothing comes after it."""
+        self._rest.stop()
+        while self._waiting:
+            self.portion.emit(self._take())
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether all was handed on."""
+        return not self._waiting
+
+    @Slot()
+    def _hand_on(self) -> None:
+        if self._waiting:
+            portion = self._take()
+            self._rest.start()
+            self.portion.emit(portion)
+
+    def _take(self) -> list[Event]:
+        taken: list[Event] = []
+        rows = 0
+        while self._waiting and rows < PORTION:
+            event = self._waiting.popleft()
+            taken.append(event)
+            rows += _rows_of(event)
+        return taken
+
+
+def _rows_of(event: Event) -> int:
+    if isinstance(event, FilesQueued):
+        return len(event.files)
+    return len(event.rows) if isinstance(event, DocumentsListed) else 1

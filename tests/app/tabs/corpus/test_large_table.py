@@ -1,0 +1,127 @@
+"""A large table is arranged in a job: it comes to what a small one shows at once, and the window goes on meanwhile."""
+
+from dataclasses import replace
+
+import pytest
+from PySide6.QtCore import QPersistentModelIndex, Qt
+
+from app.tabs.corpus import document_table
+from app.tabs.corpus.arrangement import Order, in_order
+from app.tabs.corpus.columns import NAME
+from app.tabs.corpus.document_table import DocumentTable
+from app.tabs.corpus.rows import RowFilter
+from core.control import StopToken
+from core.events.documents import FilesQueued, QueuedFile
+from tests.app.tabs.corpus.conftest import a_row
+
+ASCENDING, DESCENDING = Qt.SortOrder.AscendingOrder, Qt.SortOrder.DescendingOrder
+ROWS = [a_row(n, f"{n * 7 % 30} {'goat' if n % 3 else 'mill'}.txt", tags=()) for n in range(1, 31)]
+
+
+@pytest.fixture
+def table(qtbot, qtmodeltester, monkeypatch):
+    monkeypatch.setattr(document_table, "AT_ONCE", 3)
+    table = DocumentTable()
+    table.show_rows(ROWS)
+    yield table
+    settle(table, qtbot)
+    qtmodeltester.check(table)
+
+
+@pytest.fixture
+def small(qapp):
+    table = DocumentTable()
+    table.show_rows(ROWS)
+    return table
+
+
+def settle(table, qtbot):
+    done = []
+    table.once_arranged(lambda: done.append(True))
+    qtbot.waitUntil(lambda: bool(done))
+
+
+def shown(table):
+    return [table.index(row, NAME).data() for row in range(table.rowCount())]
+
+
+ASKED = {
+    "sorted": lambda table: table.sort(NAME, ASCENDING),
+    "sorted downwards": lambda table: table.sort(NAME, DESCENDING),
+    "filtered": lambda table: table.filter(RowFilter(name="goat")),
+    "found": lambda table: table.filter(RowFilter(hits={20: 0, 4: 1, 9: 2})),
+    "nothing found": lambda table: table.filter(RowFilter(name="nobody")),
+}
+
+
+@pytest.mark.parametrize("first", ASKED)
+@pytest.mark.parametrize("then", ASKED)
+def test_it_shows_what_a_small_one_does(qtbot, table, small, first, then):
+    for ask in (ASKED[first], ASKED[then]):
+        ask(small)
+        ask(table)
+        settle(table, qtbot)
+        assert shown(table) == shown(small)
+    assert table.count_passing().files == small.count_passing().files
+
+
+def test_an_index_stays_with_its_row(qtbot, table):
+    index = QPersistentModelIndex(table.index(4, NAME))
+    name = index.data()
+    table.sort(NAME, DESCENDING)
+    settle(table, qtbot)
+    assert index.data() == name
+    table.filter(RowFilter(name="nobody"))
+    settle(table, qtbot)
+    assert not index.isValid()
+
+
+def test_of_two_wishes_the_last_one_is_shown(qtbot, table):
+    table.filter(RowFilter(name="mill"))
+    table.filter(RowFilter(name="goat"))
+    settle(table, qtbot)
+    assert all("goat" in name for name in shown(table))
+
+
+def test_what_comes_meanwhile_waits_and_is_not_lost(qtbot, table):
+    table.filter(RowFilter(name="goat"))
+    table.show_rows([replace(ROWS[0], tags=("new",)), a_row(99, "another goat.txt")])
+    table.show_events([FilesQueued((QueuedFile("/docs/third goat.txt", "text", 10),))])
+    assert table.rowCount() == 30  # as before
+    settle(table, qtbot)
+    assert shown(table)[-2:] == ["another goat.txt", "third goat.txt"]
+    assert table.summary.files == 32
+    assert table.summary.tags["new"] == 1
+
+
+def test_what_goes_meanwhile_is_gone(qtbot, table):
+    table.sort(NAME, ASCENDING)
+    table.remove([1, 2])
+    settle(table, qtbot)
+    assert table.rowCount() == 28
+    assert shown(table) == sorted(shown(table), key=lambda name: int(name.split()[0]))
+
+
+def test_a_few_rows_leave_one_by_one_and_come_back_to_their_places(qtbot, table):
+    before = shown(table)
+    table.remove([3, 17])
+    assert shown(table) == [name for name in before if name not in (before[2], before[16])]
+    assert table.place_of(ROWS[29].path) == 27
+    table.restore([3, 17])
+    settle(table, qtbot)
+    assert shown(table) == before
+
+
+def test_many_rows_leave_together(qtbot, table, monkeypatch):
+    monkeypatch.setattr(document_table, "FEW", 2)
+    table.keep_only({row.path for row in ROWS[::2]})
+    settle(table, qtbot)
+    assert table.rowCount() == 15
+
+
+def test_parts_are_merged_as_one_sort_would_order_them(monkeypatch):
+    monkeypatch.setattr("app.tabs.corpus.arrangement.PART", 4)
+    for descending in (False, True):
+        order = Order(lambda row: row.id % 5, descending)
+        found = in_order(ROWS, order, StopToken())
+        assert found == sorted(ROWS, key=order.key, reverse=descending)
