@@ -37,7 +37,7 @@ from core.corpus.search_index import SearchHit
 ARRANGE_MS = 400  # how soon rows that came or changed take their places in a sorted or filtered table
 ARRANGE_MANY_MS = 2_000  # the same where a job does it
 AT_ONCE = 2_000  # rows
-FEW = 50  # rows that leave a large table one by one
+FEW = 50  # rows that leave a large table where they stand
 ROOT = QModelIndex()
 LAST = len(COLUMNS) - 1
 # Rows move as wholes: so a selection remembers a place for each row, and not for each cell.
@@ -347,7 +347,7 @@ class DocumentTable(QAbstractTableModel):
             if was_arranging or (self._is_large and len(leaving) > FEW):
                 self.arrange()
             elif self._is_large:
-                self._take_out_one_by_one(leaving)
+                self._take_out_in_runs(leaving)
             else:
                 self._take_out(leaving)
             self.summary_changed.emit()
@@ -415,10 +415,15 @@ class DocumentTable(QAbstractTableModel):
             del self._place[path]
         self.endRemoveRows()
 
-    def _take_out_one_by_one(self, leaving: Sequence[DocumentRow]) -> None:
-        for place in sorted((self._place[row.path] for row in leaving), reverse=True):
-            self.beginRemoveRows(ROOT, place, place)
-            del self._shown[place]
+    def _take_out_in_runs(self, leaving: Sequence[DocumentRow]) -> None:
+        """Take out a few rows of many where they stand, those beside each other together."""
+        places = sorted((self._place[row.path] for row in leaving), reverse=True)
+        while places:
+            last = first = places.pop(0)
+            while places and places[0] == first - 1:
+                first = places.pop(0)
+            self.beginRemoveRows(ROOT, first, last)
+            del self._shown[first : last + 1]
             self.endRemoveRows()
         self._place = {row.path: place for place, row in enumerate(self._shown)}
 

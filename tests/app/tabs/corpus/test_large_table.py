@@ -28,13 +28,6 @@ def table(qtbot, qtmodeltester, monkeypatch):
     qtmodeltester.check(table)
 
 
-@pytest.fixture
-def small(qapp):
-    table = DocumentTable()
-    table.show_rows(ROWS)
-    return table
-
-
 def settle(table, qtbot):
     done = []
     table.once_arranged(lambda: done.append(True))
@@ -54,15 +47,28 @@ ASKED = {
 }
 
 
+def shown_at_once(monkeypatch, asks):
+    """What a table of so many rows shows after each of these, where it does so at once; and how many it counts in the end."""
+    with monkeypatch.context() as patch:
+        patch.setattr(document_table, "AT_ONCE", len(ROWS))
+        table, all_shown = DocumentTable(), []
+        table.show_rows(ROWS)
+        for ask in asks:
+            ask(table)
+            all_shown.append(shown(table))
+        return all_shown, table.count_passing().files
+
+
 @pytest.mark.parametrize("first", ASKED)
 @pytest.mark.parametrize("then", ASKED)
-def test_it_shows_what_a_small_one_does(qtbot, table, small, first, then):
-    for ask in (ASKED[first], ASKED[then]):
-        ask(small)
+def test_it_shows_what_a_small_one_does(qtbot, table, monkeypatch, first, then):
+    asks = ASKED[first], ASKED[then]
+    at_once, count = shown_at_once(monkeypatch, asks)
+    for ask, expected in zip(asks, at_once, strict=True):
         ask(table)
         settle(table, qtbot)
-        assert shown(table) == shown(small)
-    assert table.count_passing().files == small.count_passing().files
+        assert shown(table) == expected
+    assert table.count_passing().files == count
 
 
 def test_an_index_stays_with_its_row(qtbot, table):
@@ -102,12 +108,12 @@ def test_what_goes_meanwhile_is_gone(qtbot, table):
     assert shown(table) == sorted(shown(table), key=lambda name: int(name.split()[0]))
 
 
-def test_a_few_rows_leave_one_by_one_and_come_back_to_their_places(qtbot, table):
+def test_a_few_rows_leave_where_they_stand_and_come_back_to_their_places(qtbot, table):
     before = shown(table)
-    table.remove([3, 17])
-    assert shown(table) == [name for name in before if name not in (before[2], before[16])]
-    assert table.place_of(ROWS[29].path) == 27
-    table.restore([3, 17])
+    table.remove([3, 16, 17])
+    assert shown(table) == [name for n, name in enumerate(before, 1) if n not in (3, 16, 17)]
+    assert table.place_of(ROWS[29].path) == 26
+    table.restore([3, 16, 17])
     settle(table, qtbot)
     assert shown(table) == before
 
