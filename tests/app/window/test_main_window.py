@@ -190,9 +190,9 @@ def threads(monkeypatch):
     seen = SimpleNamespace(library=[], runs=[])
     opens, walks = Library.__init__, Catalog.runs
 
-    def opened(library, path):
+    def opened(library, *path_and_manner):
         seen.library.append(threading.current_thread())
-        opens(library, path)
+        opens(library, *path_and_manner)
 
     def walked(catalog):
         seen.runs.append(threading.current_thread())
