@@ -42,6 +42,7 @@ from core.tasks.models.score_text import score_parts
 from core.tasks.training.resume_run import resume_run
 from core.tasks.training.train_model import train_model
 from core.tokenizers.tokenizer import EOS
+from core.wording import counted
 
 ROWS_FILE, TABLE_FILE = "learn-budget.jsonl", "learn-budget.md"
 NANOGPT = "nanoGPT"
@@ -159,7 +160,7 @@ def read_text(path: Path, workspace: Workspace, out: Path, stop: StopToken) -> T
     write_whole(out / f"{path.name}.files", "\n".join([identity, *listed, "", "held out:", *digests]) + "\n")
     text = BudgetText(path.name, identity, train, held_out)
     yield Notice(
-        f"{path.name} ({identity[:12]}): {len(train):,} documents, {sum(len(one.encode()) for one in train):,} bytes to learn "
+        f"{path.name} ({identity[:12]}): {counted(len(train), 'document')}, {sum(len(one.encode()) for one in train):,} bytes to learn "
         f"from, {len(held_out):,} with {text.held_out_bytes:,} bytes held out."
     )
     return text
@@ -299,7 +300,7 @@ def _nanogpt(
             learner.train(math.inf)
             loss = learner.held_out_loss()
         characters, size = len(parts[1]), len(parts[1].encode())
-        detail = f"characters, {steps:,} steps, windows of {recipe.context_length} laid end to end"
+        detail = f"characters, {counted(steps, 'step')}, windows of {recipe.context_length} laid end to end"
         bits = bits_per_byte(loss * characters, size)
         return _row(text, NANOGPT, minutes, seed, bits, learner.seconds, detail)
 
