@@ -160,8 +160,9 @@ def read_text(path: Path, workspace: Workspace, out: Path, stop: StopToken) -> T
     write_whole(out / f"{path.name}.files", "\n".join([identity, *listed, "", "held out:", *digests]) + "\n")
     text = BudgetText(path.name, identity, train, held_out)
     yield Notice(
-        f"{path.name} ({identity[:12]}): {counted(len(train), 'document')}, {sum(len(one.encode()) for one in train):,} bytes to learn "
-        f"from, {len(held_out):,} with {text.held_out_bytes:,} bytes held out."
+        f"{path.name} ({identity[:12]}): {counted(len(train), 'document')} with "
+        f"{counted(sum(len(one.encode()) for one in train), 'byte')} to learn from, {len(held_out):,} with "
+        f"{counted(text.held_out_bytes, 'byte')} held out."
     )
     return text
 
