@@ -1,8 +1,8 @@
 """How soon and how fast a reply comes and how much of the context is used, during the reply and after it."""
 
-from core.events.base import Event
+from core.events.base import Event, WorkProgress
 from core.events.replies import ContextMoved, PromptRead, ReplyEnded, TokenWritten
-from core.wording import counted, number
+from core.wording import counted, number, percent
 
 ENDINGS = {
     "eos": "",
@@ -23,12 +23,16 @@ class ReplyMeter:
         self._first_token_seconds = 0.0
         self._started = 0.0
         self._tokens_per_second = 0.0
+        self._doing = ""  # before the prompt is read
         self._dropped = ""
         self._ending = ""
 
     def take(self, event: Event, now: float) -> None:
         """`now` is the time in seconds on the clock of `began`."""
         match event:
+            case WorkProgress():
+                done, total = event.amounts
+                self._doing = f"{event.work}: {percent(done / max(1, total))}"
             case PromptRead():
                 self.context_used, self.context_length = event.tokens, event.context_length
             case TokenWritten():
@@ -47,9 +51,9 @@ class ReplyMeter:
         return f"{number(self.context_used)} of {counted(self.context_length, 'token')}"
 
     def line(self) -> str:
-        """The other figures so far, each with its unit."""
+        """The other figures so far, each with its unit; or what comes before the reply."""
         if not self.context_length:
-            return ""
+            return self._doing
         speed = f"{number(self._tokens_per_second)} tokens/s" if self._tokens_per_second else ""
         first = 1000 * self._first_token_seconds
         first_token = f"first token {number(first)} ms" if first else ""

@@ -108,7 +108,7 @@ class TalkColumn(QWidget):
     def show_meter(self, meter: ReplyMeter | None) -> None:
         """The figures of the last reply; none where there was none."""
         known = meter is not None and meter.context_length > 0
-        self.status.setText(meter.line() if meter is not None and known else "")
+        self.status.setText(meter.line() if meter is not None else "")
         self.status.setToolTip(self.status.text())
         self.context.setText(f"context {meter.context()}" if meter is not None and known else "")
         percent = 100 * meter.context_used // meter.context_length if meter is not None and known else 0

@@ -4,6 +4,7 @@ import pytest
 
 from app.tabs.chat.reply_meter import ReplyMeter
 from core.events.replies import ContextMoved, PromptRead, ReplyEnded, TokenWritten
+from core.events.seen import SeenProgress
 
 
 def token(used):
@@ -22,6 +23,14 @@ def test_the_meter_counts_speed_and_context_during_a_reply():
         meter.take(token(6 + number), now=1.0 + number / 20)
     assert meter.context() == "10 of 128 tokens"
     assert meter.line() == "20 tokens/s · first token 500 ms · 5 tokens"
+
+
+def test_what_comes_before_a_reply_is_said_until_the_prompt_is_read():
+    meter = ReplyMeter(0.0)
+    meter.take(SeenProgress("set", 30, 120, 0.1), now=0.1)
+    assert (meter.context(), meter.line()) == ("", "Indexing the training text: 25 %")
+    meter.take(PromptRead(5, 128, ()), now=0.2)
+    assert meter.line() == ""
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,8 @@
 
 import pytest
 
+from app.tabs.chat.reply_meter import ReplyMeter
+from core.events.seen import WeightsProgress
 from tests.app.tabs.chat.gestures import press
 
 
@@ -117,3 +119,11 @@ def test_a_list_that_was_searched_stays_in_a_wider_tab(ready, qtbot):
     ready.resize(1100, 700)
     ready.resize(1300, 700)
     assert ready.list.isVisible()
+
+
+def test_what_is_made_ready_for_a_reply_stands_below_it(tab):
+    meter = ReplyMeter(0.0)
+    meter.take(WeightsProgress(30, 60), now=0.1)
+    tab.show_meter(meter)
+    assert tab.talk.status.text() == "Learning how far to rely on the documents: 50 %"
+    assert not tab.talk.context_bar.isVisible()
