@@ -38,7 +38,7 @@ SATURATION, LENGTH_WEIGHT = 1.2, 0.75  # of BM25
 LOT = "(('0x' || sha256[1:16])::UBIGINT)::DOUBLE / 18446744073709551616.0"  # as `split` draws it
 ROW = (  # as `rows.ROW` has it: all are included, nobody timed them, and none has a tag
     "shown.id, shown.path, shown.kind, shown.state, shown.reason, shown.pages, shown.characters, shown.bytes,"
-    " shown.confidence, 1, 0.0, shown.similarity, 0, other.path, NULL"
+    " shown.confidence, 1, 0::DOUBLE, shown.similarity, 0, other.path, NULL"
 )
 
 

@@ -3,7 +3,7 @@
 What holds Python's lock holds the window, too: so nothing here lasts longer than a frame without letting others have it.
 """
 
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from heapq import merge
 from typing import Any
@@ -22,7 +22,7 @@ class Shown:
     """Rows in the order in which they are shown, and the place of each by its path."""
 
     rows: list[DocumentRow]
-    places: Mapping[str, int]
+    places: dict[str, int]
 
 
 @dataclass(frozen=True, slots=True)

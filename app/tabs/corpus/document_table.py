@@ -12,6 +12,7 @@ from collections import ChainMap
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 from PySide6.QtCore import (
@@ -229,8 +230,14 @@ class DocumentTable(QAbstractTableModel):
         self._put({row.path: row for row in rows if self._import.finish_row(row)})
 
     def keep_only(self, paths: Collection[str]) -> None:
-        """Drop the rows of files that the library does not have, unless they are being read now."""
+        """Drop the rows of files that the library does not have, unless they are being read now.
+
+        A row that was dropped by a listing from before it was restored came back below the others, and goes to its place.
+        """
         self._drop([path for path in self._rows if path not in paths and not self._import.holds(path)])
+        numbers = (row.id for row in self._rows.values() if row.id)
+        if any(before > after for before, after in pairwise(numbers)):
+            self._put_in_order()
 
     def show_events(self, events: Sequence[object]) -> None:
         """Let rows follow an import."""
@@ -265,6 +272,9 @@ class DocumentTable(QAbstractTableModel):
         wanted = set(document_ids)
         back = {path: row for path, row in self._removed.items() if row.id in wanted}
         self._put(back)
+        self._put_in_order()
+
+    def _put_in_order(self) -> None:
         self._rows = {row.path: row for row in sorted(self._rows.values(), key=_age)}
         self.arrange()
 

@@ -373,3 +373,15 @@ def test_a_name_that_would_turn_the_line_round_is_shown_with_its_escapes(tab):
     card.show_row(row)
     assert card.name.text() == name
     assert "\u202e" not in card.cleaned.toPlainText() + card.name.toolTip() + card.facts.text()
+
+
+def test_a_row_that_an_old_listing_dropped_comes_back_to_its_place():
+    table = DocumentTable()
+    first, second, third = (a_row(number, name) for number, name in enumerate(("a.txt", "b.txt", "c.txt"), 1))
+    table.show_rows([first, second, third])
+    table.remove([2])
+    table.restore([2])
+    table.keep_only({first.path, third.path})  # listed before it was restored
+    table.show_rows([first, second, third])
+    table.keep_only({first.path, second.path, third.path})
+    assert [table.row(table.index(place, 0)).name for place in range(3)] == ["a.txt", "b.txt", "c.txt"]
