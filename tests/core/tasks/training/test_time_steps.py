@@ -26,7 +26,8 @@ def workspace(tmp_path):
 @pytest.mark.slow
 def test_steps_are_timed_and_remembered(workspace, tiny):
     [times] = time_steps(workspace, tiny(), TOTALS, StopToken())
-    assert 0 < times.evaluation_batch_seconds < times.step_seconds < 60
+    assert 0 < times.evaluation_batch_seconds < 60
+    assert 0 < times.step_seconds < 60
     assert known_times(workspace, tiny()) == times
 
 
