@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,7 +14,11 @@ from core.errors.lake import StoreError
 from core.lake.engine import cluster_package
 
 URL = "://"  # what a place in a store has in its name, and a path has not
-FOLDER = "file://"
+CLIENT_ERRORS = (
+    ("botocore.exceptions", "BotoCoreError"),
+    ("botocore.exceptions", "ClientError"),
+    ("aiohttp", "ClientError"),
+)
 
 FileSystem: TypeAlias = Any  # fsspec's, which has no types
 
@@ -119,7 +124,10 @@ def naming(place: str) -> Iterator[None]:
         if isinstance(cause, OSError) and URL not in place:
             raise
         raise StoreError(place, str(cause) or type(cause).__name__) from cause
-    except Exception as cause:
-        if type(cause).__module__.partition(".")[0] not in ("botocore", "aiobotocore", "aiohttp", "s3fs"):
-            raise
+    except _client_errors() as cause:
         raise StoreError(place, str(cause)) from cause
+
+
+def _client_errors() -> tuple[type[Exception], ...]:
+    """What the clients of object stores raise beside the system's errors; those that are loaded."""
+    return tuple(getattr(sys.modules[room], name) for room, name in CLIENT_ERRORS if room in sys.modules)

@@ -71,6 +71,7 @@ class CorpusTab(DropArea, Tab):
         self.table.is_read_only = True
         for part in (self.tools, self.documents.row_actions, self.documents.action_row):
             part.make_read_only()
+        self._choose_page()
 
     def import_config(self) -> ImportConfig:
         """How the next files are to be read."""
@@ -164,7 +165,8 @@ class CorpusTab(DropArea, Tab):
 
     def _choose_page(self) -> None:
         has_rows = bool(self.table.summary.files or self._busy)
-        self._pages.setCurrentWidget(self.documents if has_rows else self.first_start)
+        takes_documents = not self.table.is_read_only
+        self._pages.setCurrentWidget(self.documents if has_rows or not takes_documents else self.first_start)
         self.chart.setVisible(has_rows)
 
     def _lay_out(self) -> None:

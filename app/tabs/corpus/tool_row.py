@@ -62,8 +62,8 @@ class ToolRow(QWidget):
         """What is in the corpus now."""
         documents = counted(summary.documents, "document")
         characters = counted(summary.characters, "character")
-        totals = f"{documents} · {characters}{READ_ONLY * self._is_read_only}"
-        self.totals.setText(totals if summary.documents else "No text to learn from yet")
+        totals = f"{documents} · {characters}" if summary.documents else "No text to learn from yet"
+        self.totals.setText(totals + READ_ONLY * self._is_read_only)
         help_text = _READ_ONLY_HELP if self._is_read_only else _TOTALS_HELP
         self.totals.setToolTip(f"{self.totals.text()}\n{help_text}")
 

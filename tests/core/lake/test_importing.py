@@ -176,6 +176,17 @@ def test_a_damaged_shard_is_named(lake, files, make):
     assert "run the import again" in trouble.value.remedy
 
 
+@pytest.mark.parametrize("folder", ["library", "read"])
+def test_a_damaged_shard_that_was_deleted_is_made_anew(lake, files, make, folder):
+    before = contents(lake)
+    for name in (f"{folder}/part-00001.parquet", "library.json"):
+        Path(lake.path(name)).unlink()
+    make(lake, files)
+    after = contents(lake)
+    del before["library.json"], after["library.json"]  # which names the place that it was copied from
+    assert after == before
+
+
 def test_a_folder_may_be_called_anything(tmp_path, files, make):
     store = Store(str(tmp_path / "a [b] {library} 'c' ?*é"))
     assert make(store, files).failed == 1

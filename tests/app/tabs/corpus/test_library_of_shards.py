@@ -65,3 +65,10 @@ def test_a_row_shows_its_text_and_words_are_found(listed, controller, qtbot):
     qtbot.waitUntil(lambda: 0 < listed.table.rowCount() < 31)
     listed.documents.view.go_to(0)
     qtbot.waitUntil(lambda: "grazes on hill" in listed.documents.preview.cleaned.toPlainText())
+
+
+def test_without_documents_it_offers_no_start_that_would_fail(tab):
+    tab.make_read_only()
+    assert not tab.first_start.isVisible()
+    assert tab.documents.isVisible()
+    assert tab.tools.totals.text() == "No text to learn from yet · read-only: a library of shards"
