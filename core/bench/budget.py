@@ -22,8 +22,7 @@ from typing import Any
 
 from core.bench.recipe import Recipe
 from core.config.corpus import CleaningConfig, CorpusConfig, ImportConfig
-from core.config.presets import preset_run
-from core.config.run import RunConfig
+from core.config.presets import AUTO, preset_run
 from core.config.toml import with_settings
 from core.control import Returning, StopRequested, StopToken
 from core.corpus.library import Library
@@ -39,6 +38,7 @@ from core.tasks.corpus.import_files import import_files
 from core.tasks.models.compared_models import ComparedModels, Side, open_compared
 from core.tasks.models.open_documents import open_documents
 from core.tasks.models.score_text import score_parts
+from core.tasks.training.choose_size import choose_size
 from core.tasks.training.resume_run import resume_run
 from core.tasks.training.train_model import train_model
 from core.tokenizers.tokenizer import EOS
@@ -114,7 +114,8 @@ def bench_budget(
                             subject,
                             budget,
                             seed,
-                            with_settings(preset_run(preset), dict(settings)),
+                            preset,
+                            dict(settings),
                             documents,
                             stop,
                         )
@@ -238,21 +239,25 @@ def _ours(
     subject: str,
     minutes: float,
     seed: int,
-    config: RunConfig,
+    preset: str,
+    settings: dict[str, Any],
     documents: bool,
     stop: StopToken,
 ) -> Callable[[], Task[BudgetMeasured]]:
     name = f"{hashlib.sha256(subject.encode()).hexdigest()[:8]}-{minutes:g}-{seed}"
-    config = with_settings(
-        config, {"training.horizon": "minutes", "training.max_minutes": minutes, "training.seed": seed}
-    )
+    limits = {"training.horizon": "minutes", "training.max_minutes": minutes, "training.seed": seed}
+    changes = settings | limits
+    config = with_settings(preset_run(preset), changes)
 
     def measure() -> Task[BudgetMeasured]:
         yield Notice(f"{subject}, {minutes:g} minutes, seed {seed} ...")
+        chosen = config
+        if preset == AUTO:
+            chosen = yield from choose_size(workspace, config, changes, stop)
         started = time.perf_counter()
         is_begun = name in [run.name for run in Catalog(workspace).runs()]
         training = (
-            resume_run(workspace, name, {}, stop) if is_begun else train_model(workspace, name, config, stop)
+            resume_run(workspace, name, {}, stop) if is_begun else train_model(workspace, name, chosen, stop)
         )
         for _ in training:
             pass
@@ -277,7 +282,7 @@ def _ours(
             pass
         stop.raise_if_asked()
         [scored] = [one for one in scoring.result if isinstance(one, TextScored)]
-        shape = config.model
+        shape = chosen.model
         detail = f"{shape.n_layers} x {shape.d_model}, context {shape.context_length}, step {scored.step:,}"
         mixed = scored.documents.bits_per_byte if scored.documents else None
         return _row(text, subject, minutes, seed, scored.bits_per_byte, seconds, detail, mixed)

@@ -8,15 +8,17 @@ from typing import Annotated, BinaryIO
 import typer
 
 from core.commands import completion
-from core.config.presets import DEFAULT_PRESET, PRESETS, preset_run
+from core.commands.place import perform
+from core.config.presets import AUTO, DEFAULT_PRESET, PRESETS, preset_run
 from core.config.run import RunConfig
 from core.config.setting import is_unicode
-from core.config.toml import read_run, with_settings
+from core.config.toml import parse_assignments, read_run, with_settings
 from core.errors.base import UnknownDocumentError
 from core.errors.system import absolute_path
 from core.lake.store import URL
 from core.runs.base_model import fine_tune_config
 from core.runs.folder import Workspace
+from core.tasks.training.choose_size import choose_size
 
 STANDARD_INPUT = "-"
 LARGEST_ID = 2**63 - 1  # that SQLite can hold
@@ -96,7 +98,35 @@ def document_number(document_id: int) -> int:
     return document_id
 
 
-def first_settings(
+def run_settings(
+    context: typer.Context,
+    run_file: Path | None,
+    preset: str | None,
+    base: str | None,
+    assignments: list[str] | None,
+    workspace: Workspace | None = None,
+) -> RunConfig:
+    """The settings of a new run: those assigned, over those of a file, over those of a base or a preset.
+
+    The preset `auto` looks at the text and times the machine.
+
+    Args:
+        workspace: Whose text it is, where that is not the context's.
+    """
+    workspace, changes = workspace or context.obj.workspace, parse_assignments(assignments or [])
+    if preset == AUTO:
+        if run_file or base:
+            raise typer.BadParameter(
+                f"{AUTO} chooses all settings; leave out RUN.toml and --from, and change what you like with --set"
+            )
+        beside_model = {name: value for name, value in changes.items() if not name.startswith("model.")}
+        begun = with_absolute_folder(with_settings(preset_run(AUTO), beside_model))
+        chosen, _ = perform(context, lambda stop: choose_size(workspace, begun, changes, stop), writes=False)
+        return with_absolute_folder(chosen)
+    return with_absolute_folder(with_settings(_first_settings(workspace, run_file, preset, base), changes))
+
+
+def _first_settings(
     workspace: Workspace, run_file: Path | None, preset: str | None, base: str | None
 ) -> RunConfig:
     """The settings that a new run begins with: those of a file over those of a base or a preset."""
@@ -141,7 +171,10 @@ RunFile = Annotated[
 PresetName = Annotated[
     str | None,
     typer.Option(
-        help=f"The preset to start from: {', '.join(PRESETS)}.",
+        "--preset",
+        "--size",
+        help=f"The preset to start from: {', '.join(PRESETS)}. {AUTO} chooses the sizes for the text, this machine and "
+        "training.max_minutes.",
         callback=named,
         autocompletion=completion.presets,
     ),

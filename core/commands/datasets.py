@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from core.commands.arguments import Assignments, PresetName, RunFile, first_settings, with_absolute_folder
+from core.commands.arguments import Assignments, PresetName, RunFile, run_settings
 from core.commands.engine import (
     EngineAddress,
     EngineName,
@@ -16,7 +16,6 @@ from core.commands.engine import (
     check_engine,
 )
 from core.commands.place import perform, print_rows
-from core.config.toml import parse_assignments, with_settings
 from core.datasets.listing import dataset_rows, remove_datasets
 from core.lake.dataset import build_sharded_dataset
 from core.lake.engine import ray_engine
@@ -73,10 +72,9 @@ def build_command(
     """Build the data set that a run with these settings is trained on, or find it."""
     workspace: Workspace = context.obj.workspace
     check_engine(engine, address, workers)
-    start = first_settings(workspace, run_file, preset, None)
-    config = with_absolute_folder(with_settings(start, parse_assignments(set_ or [])))
     if place is not None:
         workspace = note_lake(workspace, Store(absolute_place(place)))
+    config = run_settings(context, run_file, preset, None, set_, workspace)
     if engine is None:
         return perform(context, lambda stop: build_run_dataset(workspace, config, stop))[1]
     store = lake_of(workspace)

@@ -9,11 +9,9 @@ from core.commands.arguments import (
     BaseCheckpoint,
     PresetName,
     RunFile,
-    first_settings,
-    with_absolute_folder,
+    run_settings,
 )
 from core.commands.place import perform, print_rows
-from core.config.toml import parse_assignments, with_settings
 from core.tasks.training.plan_run import plan_run
 
 app = typer.Typer()
@@ -29,8 +27,7 @@ def plan(
 ) -> int:
     """Estimate a run without training it: parameters, epochs, memory, disk space and time, and what may go wrong."""
     workspace = context.obj.workspace
-    start = first_settings(workspace, run_file, preset, base)
-    run = with_absolute_folder(with_settings(start, parse_assignments(set_ or [])))
+    run = run_settings(context, run_file, preset, base, set_)
     planned, code = perform(context, lambda stop: plan_run(workspace, run, stop), writes=False)
     print_rows(context, "plan_row", ("title", "value"), [asdict(row) for row in planned.rows])
     warnings = [{"warning": warning.message, "remedy": warning.remedy} for warning in planned.warnings]

@@ -11,15 +11,15 @@ from core.commands.arguments import (
     BaseCheckpoint,
     PresetName,
     RunFile,
-    first_settings,
     named,
     named_path,
-    with_absolute_folder,
+    run_settings,
 )
 from core.commands.place import perform
 from core.commands.queue import enqueue
+from core.config.presets import AUTO
 from core.config.run import RunConfig
-from core.config.toml import parse_assignments, with_settings
+from core.config.toml import parse_assignments
 from core.control import StopToken
 from core.errors.runs import NotUnderTorchrunError, QueuedAlreadyError, RunBusyError, RunExistsError
 from core.errors.system import absolute_path
@@ -86,8 +86,9 @@ def train(
         return perform(context, lambda stop: resume_run(workspace, resumed, changes, stop, at))[1]
     if at:
         raise typer.BadParameter("only a resumed run can continue from a checkpoint; add --resume")
-    start = first_settings(workspace, run_file, preset, base)
-    config = with_absolute_folder(with_settings(start, changes))
+    if parallel and preset == AUTO:  # each process would time the machine by itself
+        raise typer.BadParameter(f"{AUTO} times one process; choose another preset")
+    config = run_settings(context, run_file, preset, base, set_)
     if parallel:
         if queue:
             raise typer.BadParameter("leave out --queue or --parallel")
@@ -170,7 +171,6 @@ def pack_run_command(
 ) -> int:
     """Pack a run with its tokens and scripts for torchrun, Slurm, Kubernetes and SkyPilot, to train it elsewhere."""
     workspace: Workspace = context.obj.workspace
-    start = first_settings(workspace, run_file, preset, base)
-    config = with_absolute_folder(with_settings(start, parse_assignments(set_ or [])))
+    config = run_settings(context, run_file, preset, base, set_)
     path = absolute_path(out or Path(packed_name(name)))
     return perform(context, lambda stop: pack_run(workspace, name, config, path, stop))[1]

@@ -4,7 +4,7 @@ from core.config.setting import Config, setting
 
 NOT_FINITE, SPIKE, PLATEAU, OVERFITTING = "not_finite", "spike", "plateau", "overfitting"
 RATE_TOO_LARGE, RATE_TOO_SMALL = "learning_rate_too_large", "learning_rate_too_small"
-LITTLE_DATA = "little_data"
+LITTLE_DATA, BEHIND = "little_data", "behind"
 
 
 class DoctorConfig(Config):
@@ -50,6 +50,13 @@ class DoctorConfig(Config):
         "A loss above this share of ln(vocabulary), that of guessing each token alike, means that next to nothing is learned.",
         gt=0,
         le=1,
+    )
+    behind_factor: float = setting(
+        1.1,
+        "Behind",
+        "A run is called behind if, from its half on, its validation text costs more than this many times what was expected at most.",
+        ge=1,
+        le=100,
     )
     plateau_steps: int = setting(
         300,

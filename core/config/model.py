@@ -179,6 +179,15 @@ class ModelConfig(Config):
         "Residual projections start at zero, so that each block begins as identity.",
     )
 
+    previous_token_heads: int = setting(
+        0,
+        "Previous-token heads",
+        "This many heads of each block begin by looking at the token before: the model copies from its context much earlier. It "
+        "changes first weights alone, no shapes; without rotary positions, nothing.",
+        ge=0,
+        le=MOST_HEADS,
+    )
+
     @model_validator(mode="after")
     def _shapes_fit(self) -> Self:
         if not self.head_dim and self.d_model % self.n_heads:

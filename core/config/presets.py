@@ -20,14 +20,16 @@ from core.config.training import TrainingConfig
 from core.errors.base import UnknownPresetError
 
 DEFAULT_PRESET = "starter"
+AUTO = "auto"  # its sizes are chosen anew for each text, machine and time: `core.planning.choice`
 
-# Qwen3's: rotary positions, RMS norm, normalised queries and keys, SwiGLU, no biases
+# Qwen3's: rotary positions, RMS norm, normalised queries and keys, SwiGLU, no biases; one head looks back from the first step
 FAMILY: dict[str, Any] = {
     "positions": "rotary",
     "norm_type": "rms_norm",
     "qk_norm": True,
     "activation": "swiglu",
     "feed_forward_bias": False,
+    "previous_token_heads": 1,
 }
 MUON: dict[str, Any] = {"optimizer": "muon", "learning_rate": 4e-3, "min_learning_rate": 0.0}
 SNAPSHOTS: dict[
@@ -72,10 +74,22 @@ _PRESETS = (
         "A first model in a few minutes on a laptop's CPU: answers questions about the sample corpus.",
         model=ModelConfig(n_heads=3, d_model=192, d_ff=512, **FAMILY),
         training=TrainingConfig(
-            max_steps=600,
+            max_steps=400,
             batch_size=8,
             learning_rate=2e-2,  # of the embeddings; with less, a name is copied from a question much later
-            warmup_steps=8,
+            warmup_steps=5,
+            **SHORT_RUN,
+        ),
+    ),
+    _preset(
+        AUTO,
+        "Best for this time",
+        "The model that learns most from your text in the minutes that you give it, on this machine.",
+        model=ModelConfig(n_heads=3, d_model=192, d_ff=512, context_length=256, **FAMILY),
+        training=TrainingConfig(
+            horizon="minutes",
+            batch_size=4,
+            learning_rate=2e-2,
             **SHORT_RUN,
         ),
     ),

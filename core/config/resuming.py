@@ -34,6 +34,7 @@ MAY_CHANGE = {
     "muon_momentum": FROM_HERE,
     "muon_interval": FROM_HERE,
     "muon_floor": FROM_HERE,
+    "muon_weight_decay": FROM_HERE,
     "epsilon": FROM_HERE,
     "max_grad_norm": FROM_HERE,
     "eval_interval": FROM_HERE,
@@ -69,7 +70,7 @@ ENDS = {  # what ends a run, by its horizon
     "steps": ("max_steps", "max_epochs"),
     "epochs": ("max_epochs",),
     "tokens": ("max_tokens",),
-    "minutes": ("max_minutes",),
+    "minutes": ("max_minutes", "max_epochs"),
 }
 OTHER_GROUPS = {
     "corpus": "The run keeps the text that it began with.",

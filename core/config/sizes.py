@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from core.config.model import count_parameters, d_ff_beside, heads_beside
-from core.config.presets import PRESETS
+from core.config.presets import AUTO, PRESETS
 from core.config.run import RunConfig
 from core.config.tokenizer import TokenizerConfig
 
@@ -26,14 +26,15 @@ class SizeChoice:
     reached: str
 
 
-CHOICES = {  # for an ordinary computer, by preset, the smallest first
+CHOICES = {  # for an ordinary computer, by preset, the smallest first; before them, that of `core.planning.choice`
+    AUTO: SizeChoice(PRESETS[AUTO].title, PRESETS[AUTO].help),
     "tiny": SizeChoice(
         "Quick", "In two minutes it reached 1.34 nats per character on the unread tenth of a 1.1 MB handbook."
     ),
     "starter": SizeChoice(
         "Balanced",
-        "In three minutes it answered all 160 held-out questions about the sample; in ten it reached 1.09 bits per byte of "
-        "unread Python code.",
+        "In 400 steps, about a minute, it learned to answer all 160 held-out questions about the sample; in ten minutes it reached "
+        "1.09 bits per byte of unread Python code.",
     ),
     "mini": SizeChoice(
         "Capable",

@@ -27,7 +27,7 @@ class TrainingConfig(Config):
     max_epochs: float = setting(
         0,
         "Epochs",
-        "Ends the run after this many passes over the text, if that comes first; 0: no limit.",
+        "Ends the run after this many passes over the text, if that comes before Steps or Minutes; 0: no limit.",
         ge=0,
         le=1e6,
     )
@@ -124,7 +124,7 @@ class TrainingConfig(Config):
     weight_decay: float = setting(
         0.1,
         "Weight decay",
-        "On weight matrices only, not on biases, norms and position embeddings, nor on matrices that Muon updates.",
+        "On weight matrices only, not on biases, norms and position embeddings, nor on matrices that Muon updates, which have their own.",
         ge=0,
         le=10,
     )
@@ -167,6 +167,13 @@ class TrainingConfig(Config):
         "them, less closely.",
         ge=0.001,
         le=0.1,
+    )
+    muon_weight_decay: float = setting(
+        0.0,
+        "Muon weight decay",
+        "On the matrices that Muon updates. Where a text is read often, the model learns less of it by heart.",
+        ge=0,
+        le=10,
     )
     epsilon: float = setting(
         1e-8, "Epsilon", "Added to the denominator of the update, for numerical stability.", gt=0, le=1
@@ -354,6 +361,6 @@ class TrainingConfig(Config):
 
     @property
     def horizon_text(self) -> str:
-        """What ends the run, such as "30 minutes"; a limit in epochs beside the steps is left out."""
+        """What ends the run, such as "30 minutes"; a limit in epochs beside it is left out."""
         value: float = getattr(self, f"max_{self.horizon}")
         return f"{f'{value:,}'.removesuffix('.0')} {noun_for(value, self.horizon.removesuffix('s'))}"

@@ -5,6 +5,8 @@ from array import array
 from statistics import median
 from typing import NamedTuple
 
+import numpy as np
+
 from core.events.runs import Evaluated, RunPrepared
 
 BLOCK = 10  # steps
@@ -13,10 +15,11 @@ LEVEL = 5  # blocks: what the lowest level is a mean of
 
 
 class Evaluation(NamedTuple):
-    """A step's validation loss, in nats per token."""
+    """A step's validation loss, in nats per token, and its bits per byte."""
 
     step: int
     loss: float
+    bits: float
 
 
 class Course:
@@ -37,10 +40,12 @@ class Course:
         self.vocab_size = self.max_steps = self.step = 0
         self.epoch = 0.0
         self._block: list[float] = []
+        self.expected: tuple[tuple[int, float, float], ...] = ()  # as `RunPrepared` has it
 
     def prepare(self, prepared: RunPrepared) -> None:
         """The run begins or goes on."""
         self.vocab_size, self.max_steps = prepared.vocab_size, prepared.max_steps
+        self.expected = prepared.expected
 
     def add_step(self, step: int, loss: float, learning_rate: float, epoch: float) -> bool:
         """Take in a step; True where it completes a block."""
@@ -53,7 +58,14 @@ class Course:
 
     def add_evaluation(self, event: Evaluated) -> None:
         """Take in an evaluation, which comes after its step."""
-        self.evaluations.append(Evaluation(event.step, event.loss))
+        self.evaluations.append(Evaluation(event.step, event.loss, event.bits_per_byte))
+
+    def expected_at(self, step: int) -> tuple[float, float] | None:
+        """Between how many bits per byte an evaluation at this step was expected; None where that is not known."""
+        if not self.expected:
+            return None
+        steps, low, high = zip(*self.expected, strict=True)
+        return float(np.interp(step, steps, low)), float(np.interp(step, steps, high))
 
     @property
     def recent(self) -> float:

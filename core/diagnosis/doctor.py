@@ -9,6 +9,7 @@ from core.diagnosis.course import BLOCK, Course
 from core.diagnosis.findings import (
     CurveFinding,
     Figure,
+    behind,
     explosion,
     little_data,
     overfitting,
@@ -28,7 +29,7 @@ Rule = Callable[[Course, DoctorConfig], CurveFinding | None]
 
 AFTER_A_BLOCK: tuple[Rule, ...] = (explosion, spike)
 AFTER_MANY: tuple[Rule, ...] = (rate_too_large, rate_too_small, plateau)
-AFTER_AN_EVALUATION: tuple[Rule, ...] = (overfitting, little_data)
+AFTER_AN_EVALUATION: tuple[Rule, ...] = (overfitting, little_data, behind)
 
 
 class Doctor:

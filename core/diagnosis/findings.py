@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.config.doctor import (
+    BEHIND,
     LITTLE_DATA,
     OVERFITTING,
     PLATEAU,
@@ -154,11 +155,23 @@ def plateau(course: Course, config: DoctorConfig) -> CurveFinding | None:
     return CurveFinding(
         PLATEAU,
         f"The loss has not fallen over the last {counted(window, 'step')}: training {now + fall / 2:.3f} to {now - fall / 2:.3f}{beside} nats/token.",
-        "Halve the learning rate from here." if still_high else "Stop and keep the best checkpoint.",
+        "Halve the learning rate from here."
+        if still_high
+        else f"Stop and keep the best checkpoint{_reached(course)}.",
         HALVE_LEARNING_RATE if still_high else STOP,
         "recent",
         now - max(2 * config.plateau_fall, 3 * error),
     )
+
+
+def _reached(course: Course) -> str:
+    """Whether the run has come to what was expected of it, as the end of a sentence."""
+    expected = course.expected_at(course.max_steps)
+    if expected is None or not course.trained_evaluations:
+        return ""
+    bits = min(each.bits for each in course.trained_evaluations)
+    said = "as good as" if bits <= expected[1] else "not as good as"
+    return f": at {bits:.2f} bits/byte it is {said} the {expected[0]:.2f} to {expected[1]:.2f} that were expected"
 
 
 def overfitting(course: Course, config: DoctorConfig) -> CurveFinding | None:
@@ -204,6 +217,26 @@ def little_data(course: Course, config: DoctorConfig) -> CurveFinding | None:
         STOP,
         "validation",
         -math.inf,  # more steps add no text
+    )
+
+
+def behind(course: Course, config: DoctorConfig) -> CurveFinding | None:
+    """Half of the run is over, and validation text costs more than in any run like it."""
+    evaluations = course.trained_evaluations
+    if not evaluations or evaluations[-1].step < course.max_steps / 2:
+        return None
+    last = evaluations[-1]
+    expected = course.expected_at(last.step)
+    if expected is None or not last.bits > expected[1] * config.behind_factor:
+        return None
+    return CurveFinding(
+        BEHIND,
+        f"At step {last.step:,} the model needs {last.bits:.2f} bits for a byte of validation text; {expected[0]:.2f} to "
+        f"{expected[1]:.2f} were expected.",
+        "Look whether the validation text is like the training text, and the settings are those of the size.",
+        "",
+        "validation",
+        last.loss * expected[1] / last.bits,
     )
 
 

@@ -80,7 +80,11 @@ class StepTimes(Event):
 
 @dataclass(frozen=True, slots=True)
 class RunPrepared(Event):
-    """A run is ready to take its next step. `start_step` is 0 for a new run."""
+    """A run is ready to take its next step. `start_step` is 0 for a new run.
+
+    `expected` has steps, each with the least and the most bits per byte of validation text that an evaluation there will
+    probably find; empty where that is not known, as in runs of earlier versions.
+    """
 
     name: str
     preset: str
@@ -93,6 +97,7 @@ class RunPrepared(Event):
     device: str
     precision: str
     seed: int
+    expected: tuple[tuple[int, float, float], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

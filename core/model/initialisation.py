@@ -10,6 +10,9 @@ from torch.overrides import TorchFunctionMode
 
 from core.config.model import ModelConfig
 
+SHARED_STDS = 20.0  # of the embeddings, in the dimension that they share
+LOUDNESS = 3.0  # of the entries of a key that all positions share
+LOWEST_FREQUENCY = 0.3  # radians per position
 RESIDUAL_ENDS = ("attention.out_proj.weight", "feed_forward.down_proj.weight")
 
 
@@ -20,6 +23,7 @@ def initialise(model: nn.Module, config: ModelConfig, seed: int) -> None:
     The standard deviation of a matrix from n_in to n_out is `initial_std` ("normal"), sqrt(2 / n_in)
     ("kaiming") or sqrt(2 / (n_in + n_out)) ("xavier"); an embedding's is `embedding_std`.
     With `zero_init_residual` the matrices that end a residual branch are 0, so that each block begins as identity.
+    `previous_token_heads` begin as `_look_back` says.
     Drawn on the CPU in the order of the parameters' names, so that one seed means one model everywhere.
 
     Source:
@@ -43,6 +47,36 @@ def initialise(model: nn.Module, config: ModelConfig, seed: int) -> None:
             continue
         std = config.embedding_std if "embedding" in name else matrix_std(parameter.shape, config, name)
         parameter.copy_(torch.empty(parameter.shape).normal_(0.0, std, generator=generator))
+    if config.previous_token_heads and config.positions == "rotary":
+        _look_back(model, config)
+
+
+def _look_back(model: Any, config: ModelConfig) -> None:
+    """Let the first heads of each block attend to the position before, whatever stands there.
+
+    All embeddings begin with the same large number in their first dimension. From it these heads make a key k that is
+    the same everywhere, and a query that is k turned back by one position: the score of what stands d positions before
+    has the sum of cos(f (d - 1)) over the frequencies f that are high enough to tell neighbours apart. What continued an
+    earlier occurrence of a token can only be found with such a head, which a model otherwise takes hundreds of steps to
+    form. In the logits a dimension that all embeddings share adds the same to each, and so nothing.
+
+    Source:
+        Olsson et al., "In-context Learning and Induction Heads", 2022 (arXiv:2209.11895), for what such heads are for.
+    """
+    C, D, half = config.d_model, config.head_width, config.head_width // 2
+    frequency = config.position_base ** (-torch.arange(half) / half)  # (D / 2,)
+    loud = LOUDNESS * (frequency >= LOWEST_FREQUENCY)  # (D / 2,)
+    key = torch.cat((loud, torch.zeros(half)))  # (D,)
+    query = torch.cat((loud * frequency.cos(), -loud * frequency.sin()))  # (D,)
+    shared = SHARED_STDS * config.embedding_std
+    model.token_embedding.weight[:, 0] = shared
+    normed = shared / math.sqrt(((C - 1) * config.embedding_std**2 + shared**2) / C)
+    for block in model.blocks:
+        rows = block.attention.qkv_proj.weight  # (H D + 2 K D, C)
+        for head in range(min(config.previous_token_heads, config.n_heads)):
+            of_keys = (config.n_heads + head * config.kv_heads // config.n_heads) * D
+            rows[head * D : (head + 1) * D, 0] = query / normed
+            rows[of_keys : of_keys + D, 0] = key / normed
 
 
 def matrix_std(shape: torch.Size, config: ModelConfig, name: str = "") -> float:

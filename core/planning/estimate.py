@@ -94,7 +94,7 @@ def estimate_run(
     if training_tokens or training.horizon == "minutes":
         steps = planned_steps(training, epoch, costs=costs) or 0
     epochs = steps * windows_per_step(training) / epoch.windows if training_tokens else 0.0
-    if training.max_epochs and training.horizon in ("steps", "epochs"):
+    if training.max_epochs and training.horizon != "tokens":
         epochs = min(epochs, training.max_epochs)
     vocab_size = count.vocab_size if count else estimate_vocab_size(run.tokenizer, training_tokens)
     parameters = count_parameters(run.model, vocab_size)

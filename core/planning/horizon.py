@@ -39,12 +39,16 @@ def planned_steps(
     """The step at which a run ends; None for a horizon in minutes before it is known how long a step takes."""
     taken = taken or StepsTaken()
     if training.horizon == "minutes":
-        return None if costs is None else max(1, taken.step + _steps_in_time(training, taken, costs))
+        if costs is None:
+            return None
+        most = max(1, taken.step + _steps_in_time(training, taken, costs))
+    else:
+        most = training.max_steps
     windows = _windows_to_read(training, epoch)
     if windows is None:
-        return training.max_steps
+        return most
     steps = taken.step + math.ceil((windows - taken.windows) / windows_per_step(training))
-    return min(training.max_steps, steps) if training.horizon == "steps" else steps
+    return min(most, steps) if training.horizon in ("steps", "minutes") else steps
 
 
 def estimated_epoch(run: RunConfig, training_tokens: int) -> Epoch:
@@ -60,7 +64,7 @@ def windows_per_step(training: TrainingConfig) -> int:
 
 
 def _windows_to_read(training: TrainingConfig, epoch: Epoch) -> float | None:
-    """The windows after which the run ends; None where it ends after so many steps."""
+    """The windows after which the run ends; None where it ends after so many steps or minutes."""
     if training.horizon == "tokens":
         return training.max_tokens * epoch.windows / epoch.tokens
     if training.horizon == "epochs" or training.max_epochs:

@@ -1,6 +1,6 @@
 """What a run needs of a machine: free memory and disk, and how long its steps take there."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from core.config.run import RunConfig
 from core.events.runs import StepTimes
@@ -26,7 +26,8 @@ def text_and_tokenizer(run: RunConfig) -> str:
 class Machine:
     """What is free, in bytes, 0 where that is not known; `times` are those of the run's steps, where they are known.
 
-    `tokens` are those of its text, where there is a data set of it.
+    `tokens` are those of its text, where there is a data set of it. `pace` is the tokens per second of
+    `core.planning.choice.reference`, `text_bits` what a byte of the text costs a trigram, in bits; 0 where it is not known.
 
     Of a run that was timed on a GPU, the memory is all of the GPU's.
     """
@@ -35,6 +36,8 @@ class Machine:
     disk_bytes: int = 0
     times: StepTimes | None = None
     tokens: TokenCount | None = None
+    pace: float = 0.0
+    text_bits: float = 0.0
 
     @property
     def has_gpu(self) -> bool:
@@ -44,7 +47,7 @@ class Machine:
     def with_times(self, times: StepTimes | None) -> "Machine":
         """The machine with these times, and the memory that they were measured with."""
         memory = times.device_bytes if times and times.device_bytes else self.memory_bytes
-        return Machine(memory, self.disk_bytes, times, self.tokens)
+        return replace(self, memory_bytes=memory, times=times)
 
     def tokens_of(self, run: RunConfig) -> TokenCount | None:
         """Those of this run's text; None where they were counted of another one."""

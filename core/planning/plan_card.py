@@ -4,15 +4,23 @@ from dataclasses import dataclass
 from pathlib import PurePath
 
 from core.config.model import count_parameters
+from core.config.presets import AUTO
 from core.config.run import RunConfig
+from core.config.toml import with_settings
 from core.corpus.passages import CorpusTotals
 from core.model.requirements import trained_parameters
+from core.planning.choice import choose
 from core.planning.estimate import RunEstimate, estimate_run, rows_at_once, snapshot_cost
+from core.planning.expectation import ENOUGH_BYTES, LITTLE_BYTES, Learned, expect, is_foreseeable, reads_like
 from core.planning.machine import Machine
 from core.wording import counted, number, rounded, rounded_size, rounded_time, short_time
 
 NOT_KNOWN = "not known yet"
 NOTHING = "–"
+UNFORESEEN = "Known for runs from scratch of Quick, Balanced, Capable and what is chosen by itself, once their steps are timed."
+REACH = "On text that it has not seen, four times of five: the fewer bits, the less it is surprised."
+EXAMPLE_OF = "So wrote a model of that quality that had learned from Python's documentation."
+CHANGED = " Some of it was changed by hand."
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +40,10 @@ def plan_rows(run: RunConfig, totals: CorpusTotals, machine: Machine | None = No
     count = machine.tokens_of(run)
     estimate = estimate_run(run, totals, machine.times, count)
     about = "" if count else "≈ "
+    chosen = [_choice(run, totals, machine)] if run.preset == AUTO and not run.base_model else []
     return [
+        *chosen,
+        *_quality(run, totals, estimate, machine),
         _parameters(run, estimate, about),
         _corpus(run, totals, estimate, about),
         _tokens_per_parameter(estimate),
@@ -41,6 +52,38 @@ def plan_rows(run: RunConfig, totals: CorpusTotals, machine: Machine | None = No
         _disk(estimate, machine),
         _time(estimate, machine),
     ]
+
+
+def _choice(run: RunConfig, totals: CorpusTotals, machine: Machine) -> PlanRow:
+    choice = choose(run, totals, machine.pace)
+    changed = with_settings(run, choice.settings) != run
+    return PlanRow("choice", "Best for this time", choice.what, choice.why + CHANGED * changed)
+
+
+def _quality(
+    run: RunConfig, totals: CorpusTotals, estimate: RunEstimate, machine: Machine
+) -> tuple[PlanRow, PlanRow]:
+    """What the run will probably reach, and what text of that quality is like."""
+    unknown, why = NOT_KNOWN, UNFORESEEN
+    band = None
+    if not estimate.training_tokens:
+        unknown, why = NOTHING, "Import documents first."
+    elif is_foreseeable(run) and machine.text_bits and estimate.steps:
+        bytes_per_token = totals.bytes / estimate.tokens
+        train_bytes = bytes_per_token * estimate.training_tokens
+        learned = Learned(machine.text_bits, train_bytes, bytes_per_token)
+        band = expect(learned, estimate.steps * estimate.tokens_per_step)
+    value = f"{band.low:.2f} to {band.high:.2f} bits/byte" if band else unknown
+    example, of_example = (f"“{reads_like(band, machine.text_bits)}”", EXAMPLE_OF) if band else (unknown, why)
+    if band and totals.bytes < ENOUGH_BYTES:
+        learns = "the spelling, not the sense" if totals.bytes < LITTLE_BYTES else "words and phrases"
+        enough = rounded_size(ENOUGH_BYTES)
+        of_example = f"{rounded_size(totals.bytes)} of text: it will learn {learns}; from about {enough} on sentences hold. {example} {EXAMPLE_OF}"
+        example = f"{learns[0].upper()}{learns[1:]}: little text"
+    return (
+        PlanRow("quality", "Will reach", value, REACH if band else why),
+        PlanRow("example", "Reads like", example, of_example),
+    )
 
 
 def _parameters(run: RunConfig, estimate: RunEstimate, about: str) -> PlanRow:

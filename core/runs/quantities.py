@@ -137,6 +137,31 @@ def validation_points(history: RunHistory, quantity: Quantity, axis: Axis = "ste
     return _finite(x_values(history, axis, steps), history.evaluations[quantity.evaluation])
 
 
+def expected_points(
+    history: RunHistory, quantity: Quantity, axis: Axis = "step"
+) -> tuple[Column, Column, Column]:
+    """x, and between what evaluations were expected to lie there when the run began; empty where that is not known.
+
+    Losses follow from the bits per byte that the first evaluation had.
+    """
+    prepared, nothing = history.prepared, np.empty(0)
+    each = {"step": 1.0}
+    if prepared is not None and prepared.steps_per_epoch:
+        each |= {"tokens": prepared.tokens_per_step, "epoch": 1 / prepared.steps_per_epoch}
+    if prepared is None or axis not in each or not prepared.expected or not len(history.evaluations):
+        return nothing, nothing, nothing
+    steps, low, high = np.array(prepared.expected).T
+    bits, loss = (history.evaluations[name][0] for name in (BITS_PER_BYTE.evaluation, LOSS.evaluation))
+    if quantity is BITS_PER_BYTE:
+        return steps * each[axis], low, high
+    if quantity not in (LOSS, PERPLEXITY) or not bits > 0:
+        return nothing, nothing, nothing
+    low, high = low * loss / bits, high * loss / bits
+    if quantity is PERPLEXITY:
+        low, high = np.exp(low), np.exp(high)
+    return steps * each[axis], low, high
+
+
 def _finite(x: Column, y: Column) -> Points:
     kept = np.isfinite(y)
     return (x, y) if kept.all() else (x[kept], y[kept])

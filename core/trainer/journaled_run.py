@@ -1,8 +1,8 @@
 """A run that trains, with each of its events in the run's journal before anybody else sees it."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass, replace
 
 from core.batches.dataset import Dataset
 from core.batches.distributed import ONE_PROCESS, ProcessGroup
@@ -16,6 +16,7 @@ from core.errors.runs import RunFinishedError, TrainingDivergedError, raising_me
 from core.errors.system import WorkspaceGoneError
 from core.events.base import Notice, Task
 from core.events.runs import CheckpointBegun, CheckpointSaved, Evaluated, RunEnded, RunPrepared
+from core.planning.expectation import Learned, expected_curve, is_foreseeable
 from core.planning.step_times import remembering_times
 from core.runs.catalog import read_config
 from core.runs.folder import RunFolder, Workspace
@@ -27,6 +28,7 @@ from core.runs.rollback import roll_back
 from core.runs.state import read_state
 from core.trainer.keep_awake import kept_awake
 from core.trainer.tensorboard_files import with_tensorboard
+from core.trainer.text_bits import text_bits
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +87,7 @@ def train_run(
             if back_to is not None and (sentence := roll_back(folder, back_to)):
                 yield Notice(sentence)
             write_whole(folder.config, run_to_toml(config))  # not before: a refused choice leaves no trace
+            events = _foreseen(events, workspace, folder, config, dataset, stop)
             events = _watched(events, folder, config.doctor, session.progress.step)
             events = _journaled(events, folder, session.progress.step, evaluation_was_missed(session))
             events = remembering_times(events, workspace, config, dataset.val_tokens)
@@ -103,6 +106,33 @@ def _announce(group: ProcessGroup, config: RunConfig, dataset: Dataset | None, b
     """Tell the other processes what begins; None where nothing does, for it was stopped."""
     if group.is_main:
         group.broadcast(None if dataset is None else Beginning(config, dataset.folder.name, back_to))
+
+
+def _foreseen(
+    events: Task[None],
+    workspace: Workspace,
+    folder: RunFolder,
+    config: RunConfig,
+    dataset: Dataset,
+    stop: StopToken,
+) -> Task[None]:
+    """The events; where the run begins, with what is expected of it, and where it goes on, with what was."""
+    bits = 0.0
+    if is_foreseeable(config):
+        with suppress(StopRequested):  # the session ends as it does at any stop
+            bits = text_bits(workspace, config, stop)
+    train_bytes = dataset.bytes_per_token * dataset.train_tokens
+    before = [event for event in read_events(folder.events) if isinstance(event, RunPrepared)]
+    with closing(events):
+        for event in events:
+            if not isinstance(event, RunPrepared):
+                yield event
+                continue
+            curve = before[-1].expected if before and event.start_step else ()
+            if bits and not (curve and curve[-1][0] == event.max_steps):
+                learned = Learned(bits, train_bytes, dataset.bytes_per_token)
+                curve = expected_curve(learned, event.tokens_per_step, event.max_steps)
+            yield replace(event, expected=curve)
 
 
 def _watched(events: Task[None], folder: RunFolder, config: DoctorConfig, step: int) -> Task[None]:

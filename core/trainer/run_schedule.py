@@ -89,12 +89,13 @@ def higher_limits(training: TrainingConfig, plan: Plan, progress: TrainingProgre
         return f"training.max_epochs={epochs:.3g}"
     if training.horizon == "tokens":
         return f"training.max_tokens={2 * max(progress.tokens, training.max_tokens)}"
-    if training.horizon == "minutes":
-        return f"training.max_minutes={2 * training.max_minutes:g}"
     limits = []
-    if progress.step >= training.max_steps:
+    read_all = training.max_epochs and progress.windows >= training.max_epochs * plan.windows_per_epoch
+    if training.horizon == "minutes" and not read_all:
+        limits.append(f"training.max_minutes={2 * training.max_minutes:g}")
+    if training.horizon == "steps" and progress.step >= training.max_steps:
         limits.append(f"training.max_steps={2 * progress.step}")
-    if training.max_epochs and progress.windows >= training.max_epochs * plan.windows_per_epoch:
+    if read_all:
         limits.append(f"training.max_epochs={epochs:.3g}")
     return " --set ".join(limits)
 

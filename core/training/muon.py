@@ -22,8 +22,8 @@ ITERATIONS = 3
 LEAST_NORM = 1e-30
 EXCHANGED = 1e-12  # the error of the best quintic is known that well
 
-# parts of weights, what is added to each, and how many times
-_Change = tuple[list[Tensor], list[Tensor], float]
+# parts of weights, by what each is multiplied, what is added to it then, and how many times
+_Change = tuple[list[Tensor], float, list[Tensor], float]
 
 
 class _Part(NamedTuple):
@@ -42,11 +42,13 @@ class Matrix(NamedTuple):
 
 
 class Muon(Optimizer):
-    """theta - lr * sqrt(max(1, M / N)) * orthogonal(g + momentum * (b - g)), with b = b + (1 - momentum) * (g - b).
+    """(1 - lr * weight_decay) * theta - lr * sqrt(max(1, M / N)) * orthogonal(g + momentum * (b - g)).
+
+    The running means are b = b + (1 - momentum) * (g - b).
 
     Each projection is made orthogonal by itself, all of one size at once. `torch.optim.Muon` computes it one matrix
     after another, with five iterations and always in bfloat16; otherwise its steps are these, with
-    `adjust_lr_fn="original"` and no weight decay.
+    `adjust_lr_fn="original"`.
 
     Args:
         matrices: The weights, each of projections of (M, N).
@@ -55,6 +57,7 @@ class Muon(Optimizer):
         floor: From which singular value on directions are moved near one, see `orthogonalize`.
         dtype: In which the iterations are computed: bfloat16 only where the device has instructions for it.
         group: Those that train together; each projection is made orthogonal by one of them.
+        weight_decay: Decoupled from the gradient, as in AdamW.
 
     Source:
         Jordan et al., "Muon: An optimizer for hidden layers in neural networks", 2024
@@ -70,8 +73,10 @@ class Muon(Optimizer):
         floor: float = 0.01,
         dtype: torch.dtype = torch.float32,
         group: ProcessGroup = ONE_PROCESS,
+        weight_decay: float = 0.0,
     ) -> None:
-        super().__init__([matrix.weight for matrix in matrices], {"lr": lr, "momentum": momentum})
+        defaults = {"lr": lr, "momentum": momentum, "weight_decay": weight_decay}
+        super().__init__([matrix.weight for matrix in matrices], defaults)
         self._rows = {id(matrix.weight): matrix.rows for matrix in matrices}
         self._interval = interval
         self._floor = floor
@@ -92,7 +97,9 @@ class Muon(Optimizer):
             for weight, mean in zip(weights, means, strict=True):
                 self.state[weight]["momentum_buffer"] = mean
             self._count(weights)
-            for parts, updates, alpha in changes:
+            for parts, kept, updates, alpha in changes:
+                if kept != 1:
+                    torch._foreach_mul_(parts, kept)
                 torch._foreach_add_(parts, updates, alpha=alpha)
 
     def _planned(self, group: dict[str, Any]) -> tuple[list[Tensor], list[Tensor], list[_Change]]:
@@ -116,8 +123,9 @@ class Muon(Optimizer):
                 continue
             weights_now, directions_now, in_each_now = zip(*parts_now, strict=True)
             updates = self._group.compute_once(self._orthogonal, directions_now, in_each_now)
-            alpha = -group["lr"] * self._interval * max(1, M / N) ** 0.5
-            changes.append((list(weights_now), list(updates), alpha))
+            rate = group["lr"] * self._interval
+            kept = 1 - rate * group["weight_decay"]
+            changes.append((list(weights_now), kept, list(updates), -rate * max(1, M / N) ** 0.5))
         return weights, means, changes
 
     def _orthogonal(self, matrices: Sequence[Tensor]) -> Sequence[Tensor]:

@@ -40,7 +40,8 @@ def make_optimizer(
     modules = dict(model.named_modules())
     matrices = [Matrix(p, _rows(modules, name, p)) for name, p in hidden.items()]
     rate, momentum = config.muon_learning_rate, config.muon_momentum
-    muon = Muon(matrices, rate, momentum, config.muon_interval, config.muon_floor, dtype, group)
+    decay = config.muon_weight_decay
+    muon = Muon(matrices, rate, momentum, config.muon_interval, config.muon_floor, dtype, group, decay)
     for matrices_group in muon.param_groups:
         matrices_group["rate_ratio"] = config.muon_learning_rate / config.learning_rate
     return OptimizerPair(

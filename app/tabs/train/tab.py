@@ -28,10 +28,12 @@ from app.widgets.controls.splitter import Splitter
 from app.widgets.layout import column
 from app.widgets.theme import HUGE, LARGE, MEDIUM
 from core.config.corpus import CleaningConfig
+from core.config.presets import AUTO
 from core.config.run import RunConfig
 from core.corpus.passages import CorpusTotals
 from core.events.base import Event, Notice
 from core.events.runs import SampleWritten
+from core.planning.choice import Choice, choose
 from core.planning.estimate import likely_parameters
 from core.runs.catalog import RunSummary
 
@@ -86,7 +88,7 @@ class TrainTab(Tab):
         self._make_widgets()
         self._lay_out()
         self._connect()
-        self._show_what_is_possible()
+        self.show_what_is_possible()
 
     @property
     def busy(self) -> bool:
@@ -145,13 +147,13 @@ class TrainTab(Tab):
         """The text that a run would be trained on."""
         self._text = CountedText(self._text.documents, totals)
         self.form.documents.show_totals(totals)
-        self._show_what_is_possible()
+        self.show_what_is_possible()
 
     def show_filter_problem(self, sentence: str) -> None:
         """Why nobody can say which text a run would be trained on."""
         self._text = CountedText(self._text.documents, problem=sentence)
         self.form.documents.show_problem(sentence)
-        self._show_what_is_possible()
+        self.show_what_is_possible()
 
     def show_count_failed(self) -> None:
         """The text could not be counted. What was known of these documents stays."""
@@ -190,7 +192,7 @@ class TrainTab(Tab):
         """Whether the curves are those of another run than the one that trains."""
         self._looks_elsewhere = elsewhere
         self._show_progress()
-        self._show_what_is_possible()
+        self.show_what_is_possible()
 
     @Slot(str)
     def show_started(self, name: str) -> None:
@@ -199,7 +201,7 @@ class TrainTab(Tab):
         self.banner.hide()
         self.unfinished_offer.hide()
         self.clear_run(name)
-        self._show_what_is_possible()
+        self.show_what_is_possible()
 
     @Slot(list)
     def show_events(self, events: Sequence[Event]) -> None:
@@ -247,7 +249,7 @@ class TrainTab(Tab):
     def _show_state(self, state: RunState) -> None:
         self._state = state
         self._show_progress()
-        self._show_what_is_possible()
+        self.show_what_is_possible()
 
     def _show_notices(self, notices: Sequence[Notice]) -> None:
         for notice in notices:
@@ -288,13 +290,13 @@ class TrainTab(Tab):
         BannerStack(self, [self.banner, self.remarks], over, Qt.Corner.TopRightCorner)
 
     def _connect(self) -> None:
-        self.form.changed.connect(self._show_what_is_possible)
+        self.form.changed.connect(self.show_what_is_possible)
         self.form.tokenizer_requested.connect(self._ask_for_tokenizer)
         self.plan.proposal_accepted.connect(self.form.show_run)
         self.buttons.start_requested.connect(self._ask_to_start)
         self.samples.prompts_requested.connect(self._edit_prompts)
-        self.form.details.button.toggled.connect(self._show_what_is_possible)
-        self.start_mode.changed.connect(self._show_what_is_possible)
+        self.form.details.button.toggled.connect(self.show_what_is_possible)
+        self.start_mode.changed.connect(self.show_what_is_possible)
         self.chooser.chosen.connect(self.start_from.prefer)
 
     # What the user asks
@@ -335,7 +337,8 @@ class TrainTab(Tab):
     # What is shown of itself
 
     @Slot()
-    def _show_what_is_possible(self) -> None:
+    def show_what_is_possible(self) -> None:
+        """Say again what can be done, and what the run comes to."""
         self._follow_documents()
         had_focus = self.buttons.has_focus() or self.chooser.resume_button.hasFocus()
         self.start_row.show_state(self._state, self._text)
@@ -351,11 +354,23 @@ class TrainTab(Tab):
         if self.form.value_problem():
             self.plan.show_no_run()
         else:
+            choice = self._choose()
             run = self.form.value()
-            self.form.size_choice.show_run(run, likely_parameters(run, self.totals))
+            self.form.size_choice.show_run(run, likely_parameters(run, self.totals), choice)
             warns = not self._state.is_active and not self.start_mode.resumes
             self.plan.show_run(run, self.totals, counting=self._text.is_counting, warns=warns)
         self.plan_changed.emit()
+
+    def _choose(self) -> Choice | None:
+        """What is best for the text, the machine and the time, where the form leaves it to the program."""
+        run = self.form.value()
+        if not self.form.chooses or run.preset != AUTO or run.base_model or not self.start_mode.is_new:
+            return None
+        if self._text.is_counting:
+            return self.form.choice
+        choice = choose(run, self.totals, self.plan.machine.pace)
+        self.form.take_choice(choice)
+        return choice
 
     def _keep_focus(self) -> None:
         """The button that has the keyboard may be disabled now: choose the next one, where Qt would take any widget."""

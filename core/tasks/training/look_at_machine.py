@@ -9,17 +9,30 @@ from core.datasets.build_dataset import dataset_name
 from core.errors.base import UserFacingError
 from core.events.base import at_once
 from core.lake.opening import is_lake, open_library
+from core.planning.choice import pace_of, reference
+from core.planning.expectation import is_foreseeable
 from core.planning.machine import Machine, TokenCount, text_and_tokenizer
 from core.planning.step_times import known_times
 from core.runs.folder import Workspace
 from core.system.memory import free_bytes
+from core.trainer.text_bits import text_bits
 
 
 @at_once
 def look_at_machine(workspace: Workspace, run: RunConfig, stop: StopToken) -> Machine:
-    """Look, without timing anything."""
-    del stop  # a moment
-    machine = Machine(free_bytes() or 0, _free_disk(workspace), tokens=_counted_tokens(workspace, run))
+    """Look, without timing anything; a text that is new is compressed, which takes a second.
+
+    Raises:
+        StopRequested: `stop` was set meanwhile.
+    """
+    pace = pace_of(run, known_times(workspace, reference(run)))
+    machine = Machine(
+        free_bytes() or 0,
+        _free_disk(workspace),
+        tokens=_counted_tokens(workspace, run),
+        pace=pace,
+        text_bits=text_bits(workspace, run, stop) if is_foreseeable(run) else 0.0,
+    )
     return machine.with_times(known_times(workspace, run))
 
 

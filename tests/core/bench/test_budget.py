@@ -12,6 +12,8 @@ from core.control import Returning, StopToken
 from core.corpus.library import Library
 from core.errors.base import CorpusTooSmallError
 from core.events.bench import BudgetMeasured
+from core.events.runs import StepTimes
+from core.tasks.training import time_steps as time_steps_file
 
 TINY = {
     "tokenizer.kind": "char",
@@ -73,6 +75,12 @@ def test_each_is_measured_and_kept(measure, tmp_path):
     lines = list(table(rows))
     assert f"| tales | 0.01 | {ours.subject} | {ours.bits_per_byte:.3f} |" in lines
     assert (tmp_path / "out" / TABLE_FILE).read_text().splitlines() == lines
+
+
+def test_the_size_that_is_best_for_the_time_is_measured_like_a_preset(measure, monkeypatch):
+    monkeypatch.setattr(time_steps_file, "call_in_process", lambda *_, **__: StepTimes(0.05, 0.01))
+    [row] = [row for row in measure(presets=["auto"]) if row.subject.startswith("auto")]
+    assert row.detail.startswith("1 x 8,")  # what is set stays
 
 
 def test_what_stands_is_not_measured_again(measure, monkeypatch):

@@ -45,3 +45,59 @@ def test_a_fine_tune_is_planned_with_the_model_of_its_base(command, filled):
     code, _, err = command("--workspace", filled.root, "plan", "--from", "nobody")
     assert code != 0
     assert "nobody" in err
+
+
+AUTO = ("--size", "auto")
+
+
+def test_the_best_size_for_the_time_is_chosen_and_says_why(command, filled):
+    code, out, err = command("--workspace", filled.root, "plan", *AUTO, "--set", "training.max_minutes=60")
+    assert code == 0
+    assert "Best for this time" in out
+    assert "layers of width" in out
+    assert "learned by heart" in out + err
+
+
+def test_what_is_set_by_hand_stays(records, filled):
+    by_hand = ("--set", "model.n_layers=7", "--set", "model.d_model=64", "--set", "training.max_steps=3")
+    code, found = records(
+        "--workspace", filled.root, "plan", *AUTO, *by_hand, "--set", "training.horizon=steps"
+    )
+    assert code == 0
+    rows = {record["name"]: record for record in found if record["event"] == "plan_row"}
+    assert "3 steps" in rows["epochs"]["value"]
+    assert rows["choice"]["detail"].endswith("Some of it was changed by hand.")
+
+
+def test_the_best_size_is_trained(command, filled):
+    few = (
+        "--set",
+        "training.horizon=steps",
+        "--set",
+        "training.max_steps=2",
+        "--set",
+        "training.sample_tokens=0",
+    )
+    assert command("--workspace", filled.root, "train", *AUTO, *few, "--name", "best")[0] == 0
+    config = filled.run("best").config.read_text(encoding="utf-8")
+    assert 'preset = "auto"' in config
+    assert "muon_weight_decay" in config
+
+
+@pytest.mark.parametrize("arguments", [("run.toml",), ("--from", "base")])
+def test_the_best_size_leaves_nothing_to_a_file_or_a_base(command, filled, arguments):
+    code, _, err = command("--workspace", filled.root, "plan", *AUTO, *arguments)
+    assert code != 0
+    assert "change what you like with --set" in " ".join(err.replace("│", " ").split())
+
+
+def test_several_processes_choose_no_size(command, filled):
+    code, _, err = command("--workspace", filled.root, "train", *AUTO, "--parallel", "ddp", "--name", "a")
+    assert code != 0
+    assert "times one process" in " ".join(err.replace("│", " ").split())
+
+
+def test_without_text_a_size_is_chosen_without_timing(command, tmp_path, monkeypatch):
+    monkeypatch.setattr(time_steps_file, "call_in_process", lambda *_, **__: pytest.fail("timed"))
+    code, out, _ = command("--workspace", tmp_path, "plan", *AUTO)
+    assert (code, "Best for this time" in out) == (0, True)

@@ -42,7 +42,7 @@ def test_a_preset_like_no_other_is_answered_with_all_of_them():
     with pytest.raises(UnknownPresetError) as caught:
         preset_run("qqq")
     assert caught.value.remedy == (
-        "The presets are starter, teaching, tiny, mini, small, medium, large, nanogpt-cpu, sheepop, gpt2."
+        "The presets are starter, auto, teaching, tiny, mini, small, medium, large, nanogpt-cpu, sheepop, gpt2."
     )
 
 
@@ -89,7 +89,7 @@ def test_the_presets_for_own_models_are_of_the_family_that_others_load(name):
 @pytest.mark.parametrize(
     ("name", "steps", "warmup"),
     [
-        ("starter", 600, 8),
+        ("starter", 400, 5),
         ("tiny", 1500, 20),
         ("mini", 2100, 28),
         ("small", 5000, 100),

@@ -1,5 +1,7 @@
 """What the doctor finds in curves, on both sides of each threshold."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -158,3 +160,39 @@ def test_a_text_that_is_known_by_heart_is_too_little(epochs, gap, said):
 def test_thresholds_are_settings():
     assert kinds(run_of(with_jump(0.9)), spike_rise=0.8) == ["spike"]
     assert kinds(run_of(with_jump(3.0)), enabled=False) == []
+
+
+EXPECTED = ((1, 4.0, 5.0), (1000, 1.0, 2.0))  # bits/byte, which are the nats here
+
+
+def foreseen(evaluations, losses=None):
+    first, *others = run_of(falling(1000) if losses is None else losses, evaluations)
+    return [replace(first, expected=EXPECTED), *others]
+
+
+@pytest.mark.parametrize(
+    ("at", "loss", "said"), [(400, 5.5, []), (600, 3.3, []), (600, 3.7, ["behind"]), (1000, 2.3, ["behind"])]
+)
+def test_a_run_is_behind_from_its_half_on_where_it_costs_more_than_was_expected(at, loss, said):
+    """At step 600, 3.2 bits/byte at most were expected; a tenth more is let pass."""
+    assert kinds(foreseen({at: loss})) == said
+
+
+def test_what_was_expected_is_said_with_its_units():
+    [remark] = remarks(foreseen({600: 3.7}))
+    assert remark.message == (
+        "At step 600 the model needs 3.70 bits for a byte of validation text; 2.20 to 3.20 were expected."
+    )
+    assert remark.action == ""
+
+
+@pytest.mark.parametrize(("loss", "said"), [(1.5, "it is as good as"), (2.1, "it is not as good as")])
+def test_a_plateau_is_measured_by_what_was_expected(loss, said):
+    losses = np.concatenate((np.linspace(4, 2, 300), np.full(900, 2.0)))
+    rates = np.concatenate((np.full(300, 1e-3), np.full(900, 1e-4)))
+    first, *others = run_of(losses, dict.fromkeys(range(300, 1200, 100), loss), rates, max_steps=3000)
+    events = [replace(first, expected=((1, 4.0, 5.0), (3000, 1.0, 2.0))), *others]
+    found = [remark for remark in remarks(events) if remark.kind == "plateau"]
+    assert found
+    assert said in found[0].remedy
+    assert "1.00 to 2.00 that were expected" in found[0].remedy

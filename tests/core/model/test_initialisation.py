@@ -1,3 +1,4 @@
+import cmath
 import math
 
 import pytest
@@ -114,3 +115,49 @@ def test_no_two_matrices_are_drawn_alike():
     model = make_model()
     first, second = (block.attention.out_proj.weight for block in model.blocks[:2])
     assert not torch.equal(first, second)
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"n_kv_heads": 2}, {"position_base": 200.0}, {"qk_norm": True, "qkv_bias": True}]
+)
+def test_previous_token_heads_look_at_the_position_before_and_the_others_nowhere(options):
+    """Of what all embeddings share, by the formula of rotary positions: q and k are turned by position times frequency."""
+    heads = 2
+    model = make_model(positions="rotary", norm_type="rms_norm", previous_token_heads=heads, **options)
+    D, half = C // 4, C // 8
+    shared = model.token_embedding.weight[:, 0]
+    assert torch.equal(shared, torch.full_like(shared, 20 * 0.02))
+    for block in model.blocks:
+        columns = block.attention.qkv_proj.weight.detach()[:, 0].split(block.attention.qkv_rows)
+        q, k, _ = (column.unflatten(0, (-1, D)) for column in columns)
+        k = k.repeat_interleave(4 // len(k), dim=0)
+        assert q[heads:].abs().max() < 0.1 < q[:heads].abs().max()
+        for head in range(heads):
+            base = options.get("position_base", 10_000.0)
+            query = turned(q[head].tolist(), 20, half, base)
+            keys = [turned(k[head].tolist(), at, half, base) for at in range(21)]
+            scores = [sum((a * b.conjugate()).real for a, b in zip(query, key, strict=True)) for key in keys]
+            assert max(range(21), key=scores.__getitem__) == 19
+
+
+def turned(vector, position, half, base):
+    """A vector's pairs as complex numbers, each turned by its angle at a position."""
+    angles = [position * base ** (-i / half) for i in range(half)]
+    return [complex(vector[i], vector[i + half]) * cmath.exp(1j * angle) for i, angle in enumerate(angles)]
+
+
+def test_they_attend_so_in_a_model_that_has_read_tokens():
+    options = {"positions": "rotary", "norm_type": "rms_norm", "qk_norm": True, "previous_token_heads": 1}
+    model = make_model(**options).eval()
+    ids = torch.arange(60).unsqueeze(0)
+    x, rotary = model.embed(ids, slice(0, 60)), model.rotary(slice(0, 60))
+    q, k, _ = model.blocks[0].attention.project(model.blocks[0].norm_1(x), rotary)
+    weights = (q @ k.transpose(-1, -2) / (C // 4) ** 0.5)[0, :, 40, :41].softmax(-1)
+    assert weights[0].argmax() == 39
+    assert weights[0, 39] > 2 * weights[1:, 39].max()
+
+
+def test_without_rotary_positions_they_change_nothing_and_more_than_there_are_is_all():
+    plain, asked = make_model(), make_model(previous_token_heads=1)
+    assert all(torch.equal(*pair) for pair in zip(plain.parameters(), asked.parameters(), strict=True))
+    make_model(positions="rotary", previous_token_heads=9)

@@ -91,6 +91,14 @@ def test_minutes_are_shared_by_steps_evaluations_and_snapshots():
     assert half == 100 + int((60 - 10 - 12) / 0.25)
 
 
+def test_epochs_end_a_run_in_minutes_that_would_read_its_text_more_often():
+    training = TrainingConfig(horizon="minutes", max_minutes=1, max_epochs=3, batch_size=4)
+    assert planned_steps(training, EPOCH, costs=RunCosts(step=0.1)) == 75  # of 600
+    assert planned_steps(training, EPOCH, StepsTaken(20, 80, 2.0), RunCosts(step=0.1)) == 75
+    assert planned_steps(training, EPOCH, costs=RunCosts(step=1.0)) == 60
+    assert planned_steps(training, EPOCH) is None
+
+
 def test_a_horizon_in_epochs_needs_a_number_of_them():
     with pytest.raises(ValueError, match="max_epochs: must be above 0 where the horizon is epochs"):
         TrainingConfig(horizon="epochs")

@@ -8,7 +8,7 @@ from core.config.toml import with_settings
 from core.control import StopToken
 from core.corpus.passages import CorpusTotals
 from core.events.base import Notice
-from core.events.runs import DatasetBuilt
+from core.events.runs import DatasetBuilt, StepTimes
 from core.planning.estimate import estimate_run
 from core.planning.plan_warnings import plan_warnings
 from core.tasks.training.train_model import train_model
@@ -173,7 +173,7 @@ def test_what_is_proposed_leads_to_a_run_without_a_warning(name, characters):
             break
         run = proposals[0].run
     assert not proposals
-    assert estimate_run(run, totals).steps >= 1
+    assert estimate_run(run, totals, StepTimes(0.1, 0.0)).steps >= 1
 
 
 def test_a_run_that_is_started_without_a_window_says_it_too(filled, tiny):

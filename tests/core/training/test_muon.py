@@ -76,12 +76,14 @@ def test_no_gradient_is_no_direction():
     assert torch.equal(orthogonalize(torch.zeros(1, 3, 4)), torch.zeros(1, 3, 4))
 
 
-def test_its_steps_are_torchs_but_for_the_iterations(monkeypatch):
+@pytest.mark.parametrize("decay", [0.0, 0.7])
+def test_its_steps_are_torchs_but_for_the_iterations(decay, monkeypatch):
     monkeypatch.setattr(muon_module, "orthogonalize", as_torch_does)
     shapes = [(8, 8), (16, 8), (8, 16), (8, 8)]
     ours, theirs = random_weights(*shapes), random_weights(*shapes)
-    mine = Muon([Matrix(weight, (len(weight),)) for weight in ours], lr=0.02, momentum=0.9)
-    torchs = torch.optim.Muon(theirs, lr=0.02, momentum=0.9, weight_decay=0.0, adjust_lr_fn="original")
+    matrices = [Matrix(weight, (len(weight),)) for weight in ours]
+    mine = Muon(matrices, lr=0.02, momentum=0.9, weight_decay=decay)
+    torchs = torch.optim.Muon(theirs, lr=0.02, momentum=0.9, weight_decay=decay, adjust_lr_fn="original")
     for number in range(3):
         for weight, twin, grad in zip(ours, theirs, random_weights(*shapes), strict=True):
             weight.grad = twin.grad = grad.detach() * (number + 1)
@@ -111,11 +113,13 @@ def test_with_an_interval_each_step_updates_another_part_by_as_many_times_the_ra
         lr=0.1,
         momentum=0.0,
         interval=2,
+        weight_decay=0.3,
     )
     at_once = Muon(
         [Matrix(twins[0], (len(twins[0]) // 3,) * 3), Matrix(twins[1], (len(twins[1]),))],
         lr=0.2,
         momentum=0.0,
+        weight_decay=0.3,
     )
     before = [part.clone() for weight in weights for part in weight.detach().split(4)]
     changed = []

@@ -18,6 +18,8 @@ from core.wording import counted, noun_for
 LIMITS = {f"max_{unit}": unit for unit in ("steps", "epochs", "tokens", "minutes")}
 SHOWN_HERE = ("horizon", *LIMITS)
 FIRST_EPOCHS = 4.0  # a text that is read four times is almost as good as new text
+BESIDE = ("steps", "minutes")  # with which epochs may end a run, too
+EPOCHS = {"steps": 0.0, "minutes": 0.0, "epochs": FIRST_EPOCHS}  # by unit: whether they end a run, too
 TIMES = {10.0: "10 minutes", 60.0: "1 hour", 480.0: "Overnight (8 hours)"}  # by minutes
 PATIENCE, MOST_EPOCHS = (
     5,
@@ -31,8 +33,8 @@ IMPROVES_HELP = f"Ends after {PATIENCE} evaluations in a row without a better va
 class HorizonRow(QObject):
     """A box of lengths; for another one, the number that ends the run, and a box that says what it counts.
 
-    The numbers of the other units are kept. Epochs are a limit beside the number of steps too: that is one number in the
-    settings, and two here.
+    The numbers of the other units are kept. Epochs are a limit beside the number of steps or minutes too: that is one number
+    in the settings, and one for each here.
     """
 
     def __init__(self, fields: Fields[Any]) -> None:
@@ -42,11 +44,11 @@ class HorizonRow(QObject):
         self._box = fields.editor("horizon")
         self._unit, self._other = "", False
         self._preset = TrainingConfig()
-        self._epochs = {"steps": 0.0, "epochs": FIRST_EPOCHS}
+        self._epochs = dict(EPOCHS)
         self.label = Label("Train for", toolTip=fields.field("horizon").setting.help)
         self.also = Label(role="muted", toolTip="Whichever comes first ends the run")
         self._no_limit = named_button(
-            "Remove", "removeEpochsButton", "close", "Let the steps alone end the run"
+            "Remove", "removeEpochsButton", "close", "Let the number above alone end the run"
         )
         set_role(self._no_limit, "quiet")
         self._make_lengths()
@@ -58,15 +60,20 @@ class HorizonRow(QObject):
 
     def follow(self, preset: TrainingConfig) -> None:
         """Take over what somebody has put into the fields, as it is; it began as `preset`."""
-        self._preset, self._other = preset, False
-        length = preset.horizon_text
-        if preset.horizon == "steps" and preset.max_epochs:
-            length += f" or {counted(preset.max_epochs, 'epoch')}"
-        self.lengths.setItemText(self.lengths.findData(PRESET), f"Preset: {length}")
+        self._other = False
+        self.name_preset(preset)
         self._unit = self._box.read()
-        self._epochs = {"steps": 0.0, "epochs": FIRST_EPOCHS}
+        self._epochs = dict(EPOCHS)
         self._keep_epochs()
         self._show()
+
+    def name_preset(self, preset: TrainingConfig) -> None:
+        """The fields began as this one now; what stands in them stays."""
+        self._preset = preset
+        length = preset.horizon_text
+        if preset.horizon in BESIDE and preset.max_epochs:
+            length += f" or {counted(preset.max_epochs, 'epoch')}"
+        self.lengths.setItemText(self.lengths.findData(PRESET), f"Preset: {length}")
 
     def set_fixed(self, reason: str) -> None:
         """Let nobody choose another length, for a reason; "" lets them again."""
@@ -122,7 +129,8 @@ class HorizonRow(QObject):
         elif chosen == PRESET:
             values |= {name: getattr(preset, name) for name in SHOWN_HERE}
         elif chosen != OTHER:
-            values |= {"horizon": "minutes", "max_minutes": chosen}
+            epochs = preset.max_epochs if preset.horizon == "minutes" else 0.0
+            values |= {"horizon": "minutes", "max_minutes": chosen, "max_epochs": epochs}
         self._fields.show(values)
         self._unit = self._box.read()
         self._show()
@@ -162,7 +170,7 @@ class HorizonRow(QObject):
         self.number.setVisible(length == OTHER)
         for name, field in self._numbers.items():
             field.row.setVisible(name == unit)
-        epochs = self._fields.read().get("max_epochs") if unit == "steps" else 0
+        epochs = self._fields.read().get("max_epochs") if unit in BESIDE else 0
         self.limit.setVisible(bool(epochs) and length == OTHER)
         if epochs:
             self.also.setText(f"or {epochs:g} {noun_for(epochs, 'epoch')}")
@@ -170,9 +178,10 @@ class HorizonRow(QObject):
     @Slot()
     def _remove_limit(self) -> None:
         self._fields.show({"max_epochs": 0.0})
-        self._numbers["steps"].editor.setFocus()
+        self._numbers[self._box.read()].editor.setFocus()
 
 
 def _counted(training: TrainingConfig) -> tuple[str, ...]:
     """The settings that say how long a run trains whose horizon is this one's."""
-    return ("max_steps", "max_epochs") if training.horizon == "steps" else (f"max_{training.horizon}",)
+    own = f"max_{training.horizon}"
+    return (own, "max_epochs") if training.horizon in BESIDE else (own,)

@@ -13,12 +13,15 @@ from app.widgets.layout import column
 from app.widgets.theme import MEDIUM, SMALL, TINY, set_role
 from core.config.run import RunConfig
 from core.corpus.passages import CorpusTotals
+from core.planning.choice import reference
 from core.planning.machine import Machine
 from core.planning.plan_card import NOT_KNOWN, PlanRow, plan_rows
 from core.planning.plan_warnings import plan_warnings
 from core.planning.step_times import timed_settings
 
 ROWS = {  # what `plan_rows` gives, by name, with the titles
+    "quality": "Will reach",
+    "example": "Reads like",
     "time": "Time",
     "memory": "Memory",
     "disk": "Disk",
@@ -27,7 +30,7 @@ ROWS = {  # what `plan_rows` gives, by name, with the titles
     "ratio": "Tokens per parameter",
     "epochs": "Epochs",
 }
-ALWAYS = ("time", "memory", "disk")
+ALWAYS = ("quality", "example", "time", "memory", "disk")
 WITH_BAR = ("memory", "disk")
 MEASURING = "measuring…"
 COUNTING, COUNTING_HELP = "counting…", "The selected documents are being counted."
@@ -80,8 +83,10 @@ class PlanCard(QWidget):
         if self._run is None or timed_settings(run) != timed_settings(self._run):
             self._machine = replace(self._machine, times=None)
             self._measuring, self._failure = False, ""
+        if self._run is not None and timed_settings(reference(run)) != timed_settings(reference(self._run)):
+            self._machine = replace(self._machine, pace=0.0)  # of another device
         if totals != self._totals:
-            self._machine = replace(self._machine, tokens=None)  # which were counted of another text
+            self._machine = replace(self._machine, tokens=None, text_bits=0.0)  # which were another text's
         self._run, self._totals, self._counting = run, totals, counting
         self._warns = warns and not counting
         self._show()
@@ -135,7 +140,8 @@ class PlanCard(QWidget):
         if self._run is None:
             return
         for row in plan_rows(self._run, self._totals, self._machine):
-            self._show_row(self._with_state(row))
+            if row.name in ROWS:  # the choice stands beside the size
+                self._show_row(self._with_state(row))
         self.warning.show_warnings(
             plan_warnings(self._run, self._totals, self._machine) if self._warns else []
         )

@@ -1,6 +1,7 @@
 """Finds out what the plan card says of this machine: what is free at once, a step's time when the settings have settled."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ from core.corpus.passages import CorpusTotals
 from core.errors.base import UserFacingError
 from core.events.base import Task
 from core.events.runs import StepTimes
+from core.planning.choice import pace_of, reference
 from core.planning.machine import Machine
 from core.planning.step_times import timed_settings
 from core.tasks.training.look_at_machine import look_at_machine
@@ -47,6 +49,7 @@ class PlanController(QObject):
         self._totals: CorpusTotals | None = None  # of its text
         self._job: Job | None = None
         self._timed = ""  # the settings whose steps the job times
+        self._times_pace = False  # or those of the reference, by which a size is chosen
         self._seen = ""  # those for which the machine was looked at last
         self._failed = ""  # those whose steps could not be timed
         self._machine = Refresher(context.queues, "plan", self._look_at_machine, self)
@@ -92,12 +95,12 @@ class PlanController(QObject):
         """Time the steps if nothing changes for a moment."""
         assert self._run is not None
         under_way = self.measuring and self._timed == timed_settings(self._run)
-        if self._card.machine.times is None and not under_way:
+        if self._is_unknown() and not under_way:
             self._settled.start(SETTLE_MS)
 
     @Slot()
     def _begin(self) -> None:
-        if self._run is None or self._card.machine.times is not None or not self._tab.isVisible():
+        if self._run is None or not self._is_unknown() or not self._tab.isVisible():
             return
         settings = timed_settings(self._run)
         if settings == self._failed or self._queues.active():
@@ -106,7 +109,9 @@ class PlanController(QObject):
             self._settled.start(SETTLE_MS)
             return
         self._timed = settings
-        stream = partial(self._time, self._workspace, self._run, self._tab.totals)
+        self._times_pace = self._needs_pace()
+        timed = reference(self._run) if self._times_pace else self._run
+        stream = partial(self._time, self._workspace, timed, self._tab.totals)
         self._job = self._queues.start("plan", stream)
         self._job.ended.connect(self._end)
         self._job.failed.connect(self._fail)
@@ -116,14 +121,32 @@ class PlanController(QObject):
     def _end(self, times: StepTimes | None) -> None:
         if self._forget_job():
             self._card.show_measuring(False)
-            if times is not None:
-                self._card.show_machine(self._card.machine.with_times(times))
+            if times is not None and self._run is not None:
+                machine = self._card.machine
+                if self._times_pace:
+                    self._show(replace(machine, pace=pace_of(self._run, times)))
+                    self._settle()
+                else:
+                    self._show(machine.with_times(times))
 
     @Slot(object)
     def _fail(self, error: Exception) -> None:
         self._failed = self._timed
         if self._forget_job():
             self._show_failure(error)
+
+    def _is_unknown(self) -> bool:
+        return self._card.machine.times is None or self._needs_pace()
+
+    def _needs_pace(self) -> bool:
+        """Whether the size is chosen by what the machine can do, and that is not known yet."""
+        return self._tab.form.chooses and not self._card.machine.pace
+
+    def _show(self, machine: Machine) -> None:
+        before = self._card.machine.pace
+        self._card.show_machine(machine)
+        if machine.pace != before:
+            self._tab.show_what_is_possible()  # another size may be best
 
     def _forget_job(self) -> bool:
         """Whether its outcome is that of the settings that the card shows now."""
@@ -136,11 +159,16 @@ class PlanController(QObject):
         return _with_settings(run, self._look(self._workspace, run, stop))
 
     @Slot(object)
-    def _show_machine(self, seen: tuple[str, Machine]) -> None:
+    def _show_machine(self, seen: tuple[str, Machine] | None) -> None:
+        if seen is None:  # stopped: the window closes
+            return
         self._seen, machine = seen
         if self._run is not None and timed_settings(self._run) == self._seen:
             times = machine.times or self._card.machine.times  # which are not kept in a read-only workspace
-            self._card.show_machine(machine.with_times(times))
+            pace = (
+                machine.pace or self._card.machine.pace
+            )  # which the card forgets where the device is another
+            self._show(replace(machine.with_times(times), pace=pace))
 
     @Slot(object)
     def _fail_to_look(self, error: Exception) -> None:

@@ -23,12 +23,14 @@ from app.widgets.theme import MEDIUM, SMALL, set_role
 from core.config.corpus import CleaningConfig, CorpusConfig
 from core.config.model import ModelConfig
 from core.config.personal import PersonalConfig
-from core.config.presets import DEFAULT_PRESET, PRESETS
+from core.config.presets import AUTO, DEFAULT_PRESET, PRESETS
 from core.config.run import RunConfig
 from core.config.setting import Config
 from core.config.sizes import presets_by_size
 from core.config.tokenizer import TokenizerConfig
+from core.config.toml import with_settings
 from core.config.training import TrainingConfig
+from core.planning.choice import Choice
 from core.runs.folder import as_run_name
 from core.wording import counted
 
@@ -91,6 +93,8 @@ class RunForm(QWidget):
         self._value: RunConfig | None = None
         self._problem = ""
         self.suggested_name = ""
+        self.choice: Choice | None = None  # for the text and the time, where the size is chosen by itself
+        self.chooses = False  # whether it is: somebody asked for it, and has taken over no other run since
         self._cleaning = CleaningConfig()
         self._fixed: Mapping[str, str] = {}
         self._make_head()
@@ -131,9 +135,18 @@ class RunForm(QWidget):
         self._personal = config
         self.marks.take_size(self._begun(self.preset_box.currentData()))
 
+    def take_choice(self, choice: Choice) -> None:
+        """Follow what was chosen for the text and the time, but for what was changed by hand."""
+        before, self.choice = self.choice, choice
+        if before is None or choice.settings != before.settings:
+            self.marks.take_size(self._begun(AUTO))
+            self.horizon.name_preset(self._begun(AUTO).training)
+            self._check()
+
     def show_run(self, run: RunConfig) -> None:
         """Take over all settings of a run but its cleaning; where they began as a preset, the box shows it."""
         self._sampling, self._base_model = run.sampling, run.base_model
+        self.chooses = False
         self.preset_box.setCurrentIndex(self.preset_box.findData(run.preset))
         self.dial.show_preset(run.preset)
         for name, fields in self._groups.items():
@@ -296,6 +309,7 @@ class RunForm(QWidget):
         documents = self.documents.value()
         run = self._begun(self.preset_box.itemData(row))
         self.show_run(run.model_copy(update={"corpus": run.corpus.with_filter_of(documents)}))
+        self._choose_from_now_on(run.preset == AUTO)
 
     @Slot(str)
     def _take_size(self, size: str) -> None:
@@ -306,17 +320,23 @@ class RunForm(QWidget):
             self._sampling = after.sampling
         self.preset_box.setCurrentIndex(self.preset_box.findData(size))
         self.dial.show_preset(size)
+        self.chooses = size == AUTO
         self.marks.take_size(after)
-        self.horizon.follow(after.training)
+        self.horizon.follow(self._begun(size).training)
         self._check()
-        changed = tokenizer != self._groups["tokenizer"].read()
+        changed = size != AUTO and tokenizer != self._groups["tokenizer"].read()
         self.size_choice.show_note(
             f"The tokenizer changed with the size: {self._tokenizer_words()}." if changed else ""
         )
 
+    def _choose_from_now_on(self, chooses: bool) -> None:
+        self.chooses = chooses
+        self._check()
+
     def _begun(self, preset: str) -> RunConfig:
         """What a run of this preset begins with."""
-        return self._personal.begun(PRESETS[preset].run)
+        run = self._personal.begun(PRESETS[preset].run)
+        return with_settings(run, self.choice.settings) if preset == AUTO and self.choice else run
 
     def _tokenizer_words(self) -> str:
         """What the text is cut into."""

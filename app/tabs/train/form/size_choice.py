@@ -9,16 +9,18 @@ from app.widgets.controls.small import toggle_button
 from app.widgets.label import Label
 from app.widgets.layout import column, row
 from app.widgets.theme import TINY
-from core.config.presets import PRESETS
+from core.config.presets import AUTO, PRESETS
 from core.config.run import RunConfig
 from core.config.sizes import CHOICES
+from core.config.toml import with_settings
+from core.planning.choice import Choice
 from core.wording import rounded
 
 MEASURED = "Measured on two processor cores, without a GPU; another text gives other figures."
 
 
 class SizeChoiceRow(QWidget):
-    """Three buttons beside each other, one of them down, and what the size means below.
+    """A button for the size that is chosen by itself, three for others below, one of them down, and what the size means.
 
     Signals:
         size_chosen: The preset of the button that the user has pressed.
@@ -30,7 +32,7 @@ class SizeChoiceRow(QWidget):
         super().__init__(parent)
         self.buttons: dict[str, QToolButton] = {}
         for preset, choice in CHOICES.items():
-            tip = f"{choice.reached} {MEASURED}"
+            tip = _tip(preset)
             button = toggle_button(choice.title, f"{preset}SizeButton", tip)
             button.setSizePolicy(QPushButton().sizePolicy())
             button.setAccessibleName(f"Size: {choice.title}")
@@ -39,16 +41,26 @@ class SizeChoiceRow(QWidget):
         self.first = next(iter(self.buttons.values()))
         self.meaning = Label(objectName="sizeMeaning", wordWrap=True, role="muted", toolTip=MEASURED)
         self.note = Label(objectName="sizeNote", wordWrap=True, visible=False)
-        buttons = row(*((button, 1) for button in self.buttons.values()), spacing=TINY)
-        column(buttons, self.meaning, self.note, of=self, spacing=TINY)
+        auto, *others = self.buttons.values()
+        buttons = row(*((button, 1) for button in others), spacing=TINY)
+        column(auto, buttons, self.meaning, self.note, of=self, spacing=TINY)
 
-    def show_run(self, run: RunConfig, parameters: int) -> None:
-        """Say what a run's size means; `parameters` is about how many weights it has."""
+    def show_run(self, run: RunConfig, parameters: int, choice: Choice | None = None) -> None:
+        """Say what a run's size means.
+
+        Args:
+            parameters: About how many weights it has.
+            choice: What was chosen for it.
+        """
         for name, button in self.buttons.items():
             button.setChecked(name == run.preset)
         count = f"≈ {rounded(parameters)} parameters"
         preset = PRESETS[run.preset]
-        if run.model != preset.run.model:
+        if choice is not None and with_settings(run, choice.settings).model == run.model:
+            self.meaning.setText(f"{choice.what}\n{choice.why}")
+        elif run.preset == AUTO and choice is None:
+            self.meaning.setText(f"{count}, as they were chosen for its time.")
+        elif run.model != preset.run.model:
             self.meaning.setText(f"{count}, changed under Details.")
         elif run.preset in CHOICES:
             self.meaning.setText(f"{count}. {CHOICES[run.preset].reached}")
@@ -64,9 +76,14 @@ class SizeChoiceRow(QWidget):
         """Let nobody choose another size, for a reason; "" lets them again."""
         for preset, button in self.buttons.items():
             button.setEnabled(not reason)
-            button.setToolTip(reason or f"{CHOICES[preset].reached} {MEASURED}")
+            button.setToolTip(reason or _tip(preset))
 
     def _choose(self, preset: str, _checked: bool = False) -> None:
         for other, button in self.buttons.items():
             button.setChecked(other == preset)
         self.size_chosen.emit(preset)
+
+
+def _tip(preset: str) -> str:
+    reached = CHOICES[preset].reached
+    return reached if preset == AUTO else f"{reached} {MEASURED}"

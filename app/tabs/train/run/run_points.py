@@ -5,9 +5,18 @@ from dataclasses import dataclass
 from app.widgets.plots.curve import CurveLook
 from app.widgets.plots.plot import CurvePlot
 from core.runs.history import RunHistory
-from core.runs.quantities import Axis, Quantity, best_point, training_points, validation_points
+from core.runs.quantities import (
+    Axis,
+    Quantity,
+    best_point,
+    expected_points,
+    training_points,
+    validation_points,
+)
 
 TRAINING, VALIDATION = "training", "validation"  # how the curves of the run in front are called
+EXPECTED, AT_MOST = "expected", "expected at most"
+EXPECTED_LOOK = CurveLook("plot_other", dashed=True, width=1.0, in_readout=False)
 
 
 @dataclass(slots=True)
@@ -28,6 +37,7 @@ class RunPoints:
     def __init__(self, plot: CurvePlot, quantity: Quantity) -> None:
         self._plot, self._quantity = plot, quantity
         self._axis: Axis = "step"
+        self._expects = False
         self._shown: dict[str, _Shown] = {}
         smooth = quantity.is_smoothed
         if quantity.of_steps is not None:
@@ -99,7 +109,23 @@ class RunPoints:
             points = validation_points(history, self._quantity, self._axis)
             self._plot.show_points(shown.validation, *points)
         if shown.training == TRAINING:
+            self._expect(history)
             self._plot.mark_best(best_point(history, self._quantity, self._axis))
+
+    def _expect(self, history: RunHistory) -> None:
+        """Draw between what the validation curve was expected to lie."""
+        x, low, high = expected_points(history, self._quantity, self._axis)
+        if self._expects != bool(len(x)):
+            self._expects = bool(len(x))
+            for name in (EXPECTED, AT_MOST):
+                if self._expects:
+                    shown_in_legend = name == EXPECTED and self._quantity.name == "loss"
+                    self._plot.add_look(name, EXPECTED_LOOK, in_legend=shown_in_legend)
+                else:
+                    self._plot.remove_curve(name)
+        if self._expects:
+            self._plot.show_points(EXPECTED, x, low)
+            self._plot.show_points(AT_MOST, x, high)
 
     def _names(self, shown: _Shown) -> list[str]:
         """The curves of a run."""

@@ -42,6 +42,7 @@ SHAPE = {
     "model.d_ff": 20,
     "model.context_length": CONTEXT,
     "model.embedding_std": 0.3,
+    "model.previous_token_heads": 0,
     "sampling.top_k": 7,
 }
 CONFIG = with_settings(preset_run("tiny"), SHAPE)

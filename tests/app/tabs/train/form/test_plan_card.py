@@ -102,7 +102,7 @@ def test_the_time_is_measured_then_shown_or_said_to_be_unknown_with_the_reason(t
     assert shown(tab, "time") == "not known"
     assert tab.plan.values["time"].toolTip() == "A step takes too long."
     tab.plan.show_machine(Machine(times=StepTimes(0.5, 0.0)))
-    assert shown(tab, "time") == "≈ 5 minutes"
+    assert shown(tab, "time") == "≈ 3.3 minutes"
 
 
 def test_a_time_is_kept_for_more_steps_and_dropped_for_another_step(tab):
@@ -136,8 +136,10 @@ def test_a_name_that_is_missing_is_given_by_one_click(tab, qtbot):
     assert tab.buttons.start_button.isEnabled()
 
 
-def test_three_facts_are_seen_at_first_and_the_others_with_the_details(tab):
+def test_some_facts_are_seen_at_first_and_the_others_with_the_details(tab):
     assert [name for name in tab.plan.values if tab.plan.values[name].isVisible()] == [
+        "quality",
+        "example",
         "time",
         "memory",
         "disk",
@@ -199,3 +201,31 @@ def test_too_little_memory_is_mended_by_its_button(tab, qtbot):
     qtbot.mouseClick(tab.plan.warning.proposal_button, LEFT)
     assert tab.form.value().training.micro_batch_size == 4
     assert not tab.plan.warning.isVisible()
+
+
+def test_what_the_run_will_reach_is_said_once_text_and_steps_are_known(tab):
+    tab.form.show_run(preset_run("starter"))
+    tab.show_totals(CorpusTotals(documents=8, characters=4_000_000, bytes=4_000_000))
+    assert (shown(tab, "quality"), shown(tab, "example")) == ("not known yet", "not known yet")
+    tab.plan.show_machine(Machine(text_bits=2.8))
+    low, _, high = shown(tab, "quality").removesuffix(" bits/byte").split()
+    assert 0.5 < float(low) < float(high) < 2.5
+    assert shown(tab, "example").startswith("“")
+    tab.show_totals(CorpusTotals(documents=8, characters=5000, bytes=5000))
+    assert shown(tab, "quality") == "not known yet"  # another text is as hard as it is
+
+
+def test_of_little_text_it_is_said_what_it_teaches(tab):
+    tab.form.show_run(preset_run("starter"))
+    tab.show_totals(CorpusTotals(documents=8, characters=5000, bytes=5000))
+    tab.plan.show_machine(Machine(text_bits=2.8))
+    assert shown(tab, "example") == "The spelling, not the sense: little text"
+    assert (
+        tab.plan.values["example"]
+        .toolTip()
+        .startswith(
+            "5 kB of text: it will learn the spelling, not the sense; from about 300 kB on sentences hold."
+        )
+    )
+    tab.form.show_run(preset_run("nanogpt-cpu"))
+    assert shown(tab, "quality") == "not known yet"

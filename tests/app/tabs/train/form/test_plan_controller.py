@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QWidget
 from app.tabs.train.form import plan_controller
 from app.tabs.train.form.plan_controller import PlanController
 from app.tabs.train.tab import TrainTab
-from core.config.presets import preset_run
+from core.config.presets import AUTO, preset_run
 from core.config.toml import with_settings
 from core.corpus.passages import CorpusTotals
 from core.errors.base import BadSettingError
@@ -101,7 +101,7 @@ def test_what_is_free_is_shown_at_once(tab, controller, qtbot):
 def test_steps_are_timed_when_the_settings_have_settled(tab, controller, timing, qtbot):
     qtbot.waitUntil(lambda: time_shown(tab) == "measuring…")
     timing.allowed.set()
-    qtbot.waitUntil(lambda: time_shown(tab) == "≈ 5 minutes")
+    qtbot.waitUntil(lambda: time_shown(tab) == "≈ 3.3 minutes")
     assert timing.timed == [8]
     assert not controller.measuring
 
@@ -109,7 +109,7 @@ def test_steps_are_timed_when_the_settings_have_settled(tab, controller, timing,
 def test_times_that_are_known_need_no_timing(tab, controller, queues, timing, qtbot):
     timing.known[4] = StepTimes(1.0, 0.0)
     change_batch(tab, 4)
-    qtbot.waitUntil(lambda: time_shown(tab) == "≈ 10 minutes")
+    qtbot.waitUntil(lambda: time_shown(tab) == "≈ 6.7 minutes")
     come_to_rest(qtbot, queues, controller)
     assert 4 not in timing.timed
 
@@ -121,7 +121,7 @@ def test_a_change_of_the_step_ends_the_timing_and_begins_another(tab, controller
     qtbot.waitUntil(lambda: timing.timed == [8, 4])
     assert timing.ended == [8]
     timing.allowed.set()
-    qtbot.waitUntil(lambda: time_shown(tab) == "≈ 5 minutes")
+    qtbot.waitUntil(lambda: time_shown(tab) == "≈ 3.3 minutes")
 
 
 def test_settings_that_come_back_are_timed_again(tab, controller, timing, qtbot):
@@ -130,7 +130,7 @@ def test_settings_that_come_back_are_timed_again(tab, controller, timing, qtbot)
     change_batch(tab, 8)
     qtbot.waitUntil(lambda: timing.timed == [8, 8])
     timing.allowed.set()
-    qtbot.waitUntil(lambda: time_shown(tab) == "≈ 5 minutes")
+    qtbot.waitUntil(lambda: time_shown(tab) == "≈ 3.3 minutes")
 
 
 def test_a_change_of_the_number_of_steps_lets_the_timing_go_on(tab, controller, timing, qtbot):
@@ -218,3 +218,57 @@ def test_a_stop_at_the_end_leaves_nothing_running(tab, queues, controller, timin
     controller.stop()
     qtbot.waitUntil(queues.at_rest)
     assert timing.ended == [8]
+
+
+def test_the_machine_is_timed_before_a_size_is_chosen_for_it(tab, controller, timing, qtbot):
+    """The reference first, whose batch is 8, then the run that is best on a machine like that."""
+    timing.allowed.set()
+    tab.form.size_choice.buttons[AUTO].click()
+    qtbot.waitUntil(lambda: tab.plan.machine.pace == 8 * 128 / 0.5)
+    qtbot.waitUntil(lambda: len(timing.timed) >= 2 and tab.plan.machine.times is not None)
+    assert timing.timed[-2:] == [8, tab.form.value().training.batch_size]
+    what, why = tab.form.size_choice.meaning.text().split("\n")
+    assert (what.endswith(" parameters."), why.endswith(".")) == (True, True)
+
+
+def test_what_was_chosen_can_be_changed_and_stays_so(tab, controller, timing, qtbot):
+    timing.allowed.set()
+    tab.form.size_choice.buttons[AUTO].click()
+    qtbot.waitUntil(lambda: tab.plan.machine.pace > 0)
+    tab.form._groups["model"].show({"n_layers": 7})
+    tab.form._groups["training"].show({"max_minutes": 600.0})
+    tab.show_what_is_possible()
+    run = tab.form.value()
+    assert (run.preset, run.model.n_layers, run.training.max_minutes) == (AUTO, 7, 600.0)
+    assert tab.form.size_choice.meaning.text().endswith("changed under Details.")
+    tab.form.size_choice.buttons["starter"].click()
+    assert tab.form.value().preset == "starter"
+
+
+def test_a_run_that_was_chosen_for_another_text_is_shown_as_it_was(tab, controller, timing, qtbot):
+    earlier = with_settings(preset_run(AUTO), {"model.n_layers": 9, "training.batch_size": 2})
+    tab.form.show_run(earlier)
+    tab.show_what_is_possible()
+    assert tab.form.value().model.n_layers == 9
+    assert tab.form.size_choice.meaning.text().endswith("as they were chosen for its time.")
+    tab.form.size_choice.buttons[AUTO].click()
+    assert tab.form.chooses
+
+
+def test_another_device_is_timed_anew(tab, controller, timing, qtbot):
+    timing.allowed.set()
+    tab.form.size_choice.buttons[AUTO].click()
+    qtbot.waitUntil(lambda: tab.plan.machine.pace > 0)
+    tab.form._groups["training"].show({"threads": 1})
+    tab.show_what_is_possible()
+    assert tab.plan.machine.pace == 0
+
+
+def test_the_length_of_the_best_size_has_its_limit_in_epochs(tab, controller, timing, qtbot):
+    tab.form.size_choice.buttons[AUTO].click()
+    assert tab.form.value().training.max_epochs == 16
+    index = tab.form.horizon.lengths.findData(60.0)
+    tab.form.horizon.lengths.setCurrentIndex(index)
+    tab.form.horizon.lengths.activated.emit(index)
+    training = tab.form.value().training
+    assert (training.horizon, training.max_minutes, training.max_epochs) == ("minutes", 60, 16)

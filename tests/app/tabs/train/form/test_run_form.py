@@ -83,7 +83,7 @@ def test_a_click_on_a_name_turns_to_it(form):
 
 
 def test_the_dial_follows_the_preset_box(form):
-    nearest = {"nanogpt-cpu": "tiny", "sheepop": "small", "teaching": "tiny"}
+    nearest = {"auto": "starter", "nanogpt-cpu": "tiny", "sheepop": "small", "teaching": "tiny"}
     for preset in PRESETS:
         choose(form, preset)
         assert form.value() == PRESETS[preset].run
@@ -243,7 +243,7 @@ def test_a_time_is_chosen_in_words(form, text, minutes):
     lengths(form, text)
     assert (form.value().training.horizon, form.value().training.max_minutes) == ("minutes", minutes)
     assert not form.horizon.number.isVisible()
-    lengths(form, "Preset: 600 steps")
+    lengths(form, "Preset: 400 steps")
     assert form.value().training.horizon == "steps"
 
 

@@ -115,7 +115,7 @@ def test_each_change_is_explained_before_the_start(stopped):
     editor(stopped, "training.max_steps").show_value(900)
     assert stopped.changes_note.isVisible()
     assert stopped.changes_note.text().startswith(
-        "Steps is now 900 instead of 600. The learning rate continues"
+        "Steps is now 900 instead of 400. The learning rate continues"
     )
     for name, value in (("batch_size", 16), ("weight_decay", 0.2)):
         editor(stopped, f"training.{name}").show_value(value)
@@ -145,7 +145,7 @@ def test_a_finished_run_says_what_can_be_done_and_offers_both(finished, qtbot):
     assert not finished.buttons.start_button.isEnabled()
     assert "train it longer, or fine-tune it" in finished.buttons.start_button.toolTip()
     qtbot.mouseClick(finished.start_from.longer_button, LEFT)
-    assert finished.form.value().training.max_steps == 1200
+    assert finished.form.value().training.max_steps == 800
     assert finished.buttons.start_button.isEnabled()
 
 

@@ -1,5 +1,7 @@
 """The charts of a run: what a user chooses, compares and reads in them."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from PySide6.QtCore import Qt
@@ -221,3 +223,30 @@ def test_baselines_that_are_not_measured_yet_say_when_they_are(curves):
     assert not button.isEnabled() and "while no run trains" in button.toolTip()
     curves.show_baselines([Baseline("unigram", "unigram", 4.25, 5.5)])
     assert button.isEnabled() and "while no run trains" not in button.toolTip()
+
+
+def test_what_was_expected_lies_behind_the_curves_in_their_units(curves):
+    """An evaluation costs 1.9 bits/byte where its loss is 5.0 nats/token: so many nats are a bit."""
+    curves.clear("first")
+    expected = ((10, 1.9, 3.8), (1000, 0.95, 1.9))
+    curves.show_events([replace(prepared(), expected=expected), evaluated(0, 5.0), step(1)])
+    curves.show_charts(["bits_per_byte", "perplexity"])
+    x, low = curves.loss.points("expected")
+    assert (x.tolist(), low.tolist()) == ([10, 1000], [5.0, 2.5])
+    assert curves.loss.points("expected at most")[1].tolist() == [10.0, 5.0]
+    assert curves.plot("bits_per_byte").points("expected")[1].tolist() == [1.9, 0.95]
+    assert curves.plot("perplexity").points("expected")[1].tolist() == pytest.approx(np.exp([5.0, 2.5]))
+    choose_axis(curves, "tokens")
+    assert curves.loss.points("expected")[0].tolist() == [40_960, 4_096_000]
+    choose_axis(curves, "epoch")
+    assert curves.loss.points("expected")[0].tolist() == pytest.approx([0.2, 20])
+    choose_axis(curves, "time")
+    curves.loss.points("training")  # filled in
+    with pytest.raises(KeyError):
+        curves.loss.points("expected")
+
+
+def test_a_run_of_which_nothing_was_expected_has_no_such_curve(curves):
+    curves.loss.points("training")
+    with pytest.raises(KeyError):
+        curves.loss.points("expected")

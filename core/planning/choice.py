@@ -1,0 +1,182 @@
+"""Which model learns most from a text in so many minutes on this machine: rules, fitted on the runs of docs/performance.md.
+
+What a machine can do in the time is counted in tokens of a run of `starter`, whose steps are timed for it. With more of them a
+larger model is better, up to the size that the text bears: one that reads a short text too often learns it by heart.
+"""
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+from core.config.model import count_parameters, d_ff_beside, heads_beside
+from core.config.presets import AUTO, preset_run
+from core.config.run import RunConfig
+from core.config.toml import with_settings
+from core.config.training import TrainingConfig
+from core.corpus.passages import CorpusTotals
+from core.events.runs import StepTimes
+from core.planning.estimate import estimate_tokens
+from core.planning.horizon import windows_per_step
+from core.wording import counted, file_size, rounded
+
+USUAL_PACE = 20_000.0  # tokens of `starter` per second on two processor cores, where it was not measured
+USUAL_BYTES = 4_000_000  # of text, where there is none yet
+EVALUATIONS = 8  # in a run
+FEWEST_BETWEEN, MOST_BETWEEN = 20, 2000  # steps
+
+
+@dataclass(frozen=True, slots=True)
+class Rung:
+    """A model, and how it is trained, where there is time for so many tokens of `starter`, and so much text, or more."""
+
+    from_tokens: float
+    from_bytes: float
+    layers: int
+    width: int
+    context: int
+    batch: int
+    vocabulary: int
+    average: float
+
+
+# The smallest first. The second and the third were equal at 7 million tokens of `starter`; where the last begins to be best was not
+# measured: 6 layers of 320 were behind at 5 millions.
+RUNGS = (
+    Rung(0, 0, 4, 128, 256, 4, 1024, 0.97),
+    Rung(0, 1e5, 4, 192, 256, 4, 2048, 0.98),
+    Rung(7e6, 2e6, 6, 256, 256, 4, 2048, 0.98),
+    Rung(25e6, 3e6, 6, 320, 256, 8, 4096, 0.99),
+)
+REPEATED_EPOCHS = 3.0  # from so many on, a text is read often enough to be learned by heart
+MOST_DECAY = 3.0  # the largest that was tried
+MOST_EPOCHS = 16.0  # reading a text more often teaches nothing
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The settings of a run, by name, and two sentences: what they come to, and why."""
+
+    settings: dict[str, Any]
+    what: str
+    why: str
+
+
+def reference(run: RunConfig) -> RunConfig:
+    """A run of `starter` on the device of this one: its steps tell what the machine can do."""
+    same = ("threads", "device", "precision", "compile")
+    return with_settings(
+        preset_run("starter"), {f"training.{name}": getattr(run.training, name) for name in same}
+    )
+
+
+def pace_of(run: RunConfig, times: StepTimes | None) -> float:
+    """Tokens per second of the reference; 0 where its steps were not timed."""
+    if times is None:
+        return 0.0
+    return _tokens_per_step(reference(run)) / times.step_seconds
+
+
+def choose(run: RunConfig, totals: CorpusTotals, pace: float = 0.0) -> Choice:
+    """What teaches this run most in its minutes: the model and its tokenizer, batch, averages and evaluations.
+
+    Args:
+        run: Of the preset `auto`; its horizon is taken from it.
+        totals: What the documents amount to.
+        pace: Tokens of the reference per second on this machine; 0 where that is not known.
+    """
+    text_bytes = totals.bytes or USUAL_BYTES
+    tokens = _reference_tokens(run, text_bytes, pace)
+    borne = [rung for rung in RUNGS if rung.from_bytes <= text_bytes]
+    rung = [one for one in borne if one.from_tokens <= tokens][-1]
+    chosen = with_settings(preset_run(AUTO), _settings(rung))
+    learned = tokens * _cost(reference(run)) / _cost(chosen)
+    text_tokens = max(1, estimate_tokens(chosen.tokenizer, replace(totals, bytes=text_bytes)))
+    epochs = learned / (text_tokens * (1 - run.corpus.validation_share))
+    steps = learned * min(1, MOST_EPOCHS / epochs) / _tokens_per_step(chosen)
+    settings = _settings(rung) | _decays(chosen.training, epochs, steps / min(epochs, MOST_EPOCHS))
+    settings["training.eval_interval"] = min(max(round(steps / EVALUATIONS), FEWEST_BETWEEN), MOST_BETWEEN)
+    if run.training.horizon in ("steps", "minutes"):  # of which epochs may be a limit
+        settings["training.max_epochs"] = MOST_EPOCHS
+    text = f"{file_size(text_bytes)} of text" if totals.bytes else "the usual text"
+    return Choice(settings, _what(chosen), _why(run, rung, text_bytes, text, tokens, epochs))
+
+
+def _settings(rung: Rung) -> dict[str, Any]:
+    shape = preset_run(AUTO).model
+    return {
+        "model.n_layers": rung.layers,
+        "model.d_model": rung.width,
+        "model.n_heads": heads_beside(shape, rung.width),
+        "model.d_ff": d_ff_beside(shape, rung.width),
+        "model.context_length": rung.context,
+        "tokenizer.vocab_size": rung.vocabulary,
+        "training.batch_size": rung.batch,
+        "training.average_decay": rung.average,
+    }
+
+
+def _decays(training: TrainingConfig, epochs: float, steps_in_epoch: float) -> dict[str, float]:
+    """Weight decays with which a weight that is not learned again falls to 1 / e in an epoch; the usual ones for few epochs.
+
+    Source:
+        Wang and Aitchison, "How to set AdamW's weight decay as you scale model and dataset size", 2024 (arXiv:2405.13698):
+        the time in which an average of past updates fades is to be a constant number of epochs.
+    """
+    if epochs < REPEATED_EPOCHS:
+        return {"training.weight_decay": training.weight_decay, "training.muon_weight_decay": 0.0}
+    both = {"weight_decay": training.learning_rate, "muon_weight_decay": training.muon_learning_rate}
+    mean = 0.5  # of a rate that falls to 0 along a line
+    return {
+        f"training.{name}": _two_digits(1 / (mean * rate * steps_in_epoch)) for name, rate in both.items()
+    }
+
+
+def _two_digits(value: float) -> float:
+    return min(MOST_DECAY, float(f"{value:.2g}"))
+
+
+def _tokens_per_step(run: RunConfig) -> int:
+    return windows_per_step(run.training) * run.model.context_length
+
+
+def _cost(run: RunConfig) -> float:
+    """What a token costs, in parameters that it passes."""
+    return count_parameters(run.model, run.tokenizer.vocab_size)
+
+
+def _what(run: RunConfig) -> str:
+    shape = run.model
+    return (
+        f"{counted(shape.n_layers, 'layer')} of width {shape.d_model}, context {shape.context_length}, "
+        f"BPE of {counted(run.tokenizer.vocab_size, 'token')}: ≈ "
+        f"{rounded(count_parameters(shape, run.tokenizer.vocab_size))} parameters."
+    )
+
+
+def _reference_tokens(run: RunConfig, text_bytes: int, pace: float) -> float:
+    """How many tokens the reference learns from in the run's length, whatever that counts."""
+    training = run.training
+    each = {
+        "minutes": 60 * (pace or USUAL_PACE),
+        "tokens": 1.0,
+        "steps": _tokens_per_step(preset_run(AUTO)),
+        "epochs": estimate_tokens(run.tokenizer, CorpusTotals(1, text_bytes, text_bytes)),
+    }
+    length: float = getattr(training, f"max_{training.horizon}")
+    return length * each[training.horizon]
+
+
+def _why(run: RunConfig, rung: Rung, text_bytes: int, text: str, tokens: float, epochs: float) -> str:
+    training = run.training
+    length, unit = getattr(training, f"max_{training.horizon}"), training.horizon.removesuffix("s")
+    on_it = " on this machine" if training.horizon == "minutes" else ""
+    larger = RUNGS[RUNGS.index(rung) + 1 :]
+    if epochs > MOST_EPOCHS and training.horizon in ("steps", "minutes"):
+        needed = counted(math.ceil(length * MOST_EPOCHS / epochs), unit)
+        return f"It has read {text} {MOST_EPOCHS:g} times in {needed}, and ends there: more would be learned by heart."
+    if not larger:
+        return f"The largest that is chosen by itself: there is the text for it, and the time in {training.horizon_text}{on_it}."
+    if larger[0].from_bytes > text_bytes:
+        return f"A larger one would learn {text} by heart; from {file_size(larger[0].from_bytes)} on more is gained."
+    wait = counted(math.ceil(length * larger[0].from_tokens / tokens), unit)
+    return f"A larger one learns less of {text} in {training.horizon_text}{on_it}; from {wait} on it gains."

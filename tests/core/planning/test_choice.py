@@ -1,0 +1,104 @@
+"""Which size is chosen for a text, a machine and a time."""
+
+import pytest
+
+from core.config.presets import AUTO, preset_run
+from core.config.toml import with_settings
+from core.corpus.passages import CorpusTotals
+from core.events.runs import StepTimes
+from core.planning.choice import RUNGS, choose, pace_of, reference
+from core.planning.estimate import estimate_tokens
+
+MEGABYTE = 10**6
+
+
+def chosen(minutes, text_bytes, pace=20_000.0):
+    run = with_settings(preset_run(AUTO), {"training.max_minutes": minutes})
+    return choose(run, CorpusTotals(9, text_bytes, text_bytes), pace)
+
+
+def size(choice):
+    return choice.settings["model.n_layers"] * choice.settings["model.d_model"] ** 2
+
+
+@pytest.mark.parametrize("text_bytes", [1000, 300_000, MEGABYTE, 4 * MEGABYTE, 100 * MEGABYTE])
+def test_more_time_never_gives_a_smaller_model(text_bytes):
+    sizes = [size(chosen(minutes, text_bytes)) for minutes in (0.1, 1, 2, 10, 60, 480, 10_000)]
+    assert sizes == sorted(sizes)
+
+
+@pytest.mark.parametrize("minutes", [1, 10, 60, 480])
+def test_more_text_never_gives_a_smaller_model(minutes):
+    sizes = [size(chosen(minutes, text_bytes)) for text_bytes in (1000, 300_000, MEGABYTE, 10**7, 10**9)]
+    assert sizes == sorted(sizes)
+
+
+def test_a_machine_that_is_twice_as_fast_needs_half_of_the_time():
+    assert chosen(20, 10**7).settings == chosen(10, 10**7, 40_000.0).settings
+
+
+def test_every_rung_is_chosen_somewhere_and_makes_a_run():
+    found = set()
+    for rung in RUNGS:
+        choice = chosen(1.001 * max(rung.from_tokens, 1) / 60 / 20_000, max(rung.from_bytes, 1))
+        run = with_settings(preset_run(AUTO), choice.settings)
+        assert run.model.d_model % run.model.n_heads == 0
+        found.add((run.model.n_layers, run.model.d_model))
+    assert found == {(rung.layers, rung.width) for rung in RUNGS}
+
+
+def test_what_and_why_are_sentences_with_their_units():
+    choice = chosen(1, 250_000)
+    assert choice.what.endswith(" parameters.")
+    assert "250.0 kB of text" in choice.why
+    assert "10 minutes on this machine" in chosen(10, 10**9).why
+    assert "ends there" in chosen(60, 250_000).why
+    assert "the usual text" in chosen(1, 0).why
+
+
+def test_evaluations_come_every_twenty_steps_at_most_and_at_least_every_two_thousand():
+    assert chosen(0.01, MEGABYTE).settings["training.eval_interval"] == 20
+    assert chosen(10_000, 10**9).settings["training.eval_interval"] == 2000
+
+
+@pytest.mark.parametrize("text_bytes", [1, 2, 3, 100])
+def test_next_to_no_text_is_no_error(text_bytes):
+    assert chosen(10, text_bytes).settings["training.weight_decay"] <= 3
+
+
+def test_a_text_that_is_read_often_gets_decays_that_fade_in_an_epoch():
+    seldom, often = (chosen(minutes, 4 * MEGABYTE).settings for minutes in (1, 10))
+    assert (seldom["training.weight_decay"], seldom["training.muon_weight_decay"]) == (0.1, 0)
+    steps = (
+        0.9 * estimate_tokens(preset_run(AUTO).tokenizer, CorpusTotals(9, 0, 4 * MEGABYTE)) / 1024
+    )  # in an epoch
+    training = preset_run(AUTO).training
+    assert often["training.weight_decay"] == pytest.approx(2 / steps / training.learning_rate, rel=0.06)
+    assert often["training.muon_weight_decay"] == pytest.approx(
+        2 / steps / training.muon_learning_rate, rel=0.06
+    )
+
+
+@pytest.mark.parametrize(
+    ("length", "said"),
+    [
+        ({"training.horizon": "steps", "training.max_steps": 1000}, "1,000 steps;"),
+        ({"training.horizon": "epochs", "training.max_epochs": 1.0}, "1 epoch;"),
+        ({"training.horizon": "tokens", "training.max_tokens": 1_000_000}, "1,000,000 tokens;"),
+    ],
+)
+def test_a_size_is_chosen_for_any_length(length, said):
+    run = with_settings(preset_run(AUTO), length)
+    choice = choose(run, CorpusTotals(9, 4 * MEGABYTE, 4 * MEGABYTE))
+    assert said in choice.why
+    assert ("training.max_epochs" in choice.settings) == (run.training.horizon == "steps")
+    with_settings(run, choice.settings)
+
+
+def test_the_pace_is_that_of_starter_on_the_run_s_device():
+    run = with_settings(preset_run(AUTO), {"training.threads": 2, "training.precision": "float32"})
+    assert reference(run).training.threads == 2
+    assert reference(run).training.precision == "float32"
+    assert reference(run).model == preset_run("starter").model
+    assert pace_of(run, StepTimes(0.1, 0.0)) == pytest.approx(8 * 128 / 0.1)
+    assert pace_of(run, None) == 0
