@@ -77,7 +77,7 @@ _PRESETS = (
             max_steps=400,
             batch_size=8,
             learning_rate=2e-2,  # of the embeddings; with less, a name is copied from a question much later
-            warmup_steps=5,
+            warmup_steps=6,
             **SHORT_RUN,
         ),
     ),
