@@ -4,8 +4,9 @@
 
 `seen` is the text that the model has learned from, in bytes, where the k-th reading of a text counts less than the first
 (Muennighoff et al., "Scaling Data-Constrained Language Models", 2023, arXiv:2305.16264, section 3.1); `text_bits` is
-what a byte of it costs a trigram of bytes; `done` is the part of the run that is over: before its end, the learning rate has yet to fall. Fitted are
-runs of the presets' family: BPE, Muon, from scratch. The number of parameters made the fit no better between 2 and 8 millions.
+what a byte of it costs a trigram of bytes; `done` is the part of the run that is over: before its end, the learning
+rate has yet to fall. Fitted are runs of the presets' family: BPE, Muon, from scratch. The number of parameters made the
+fit no better between 2 and 8 millions.
 """
 
 import math
@@ -16,10 +17,8 @@ from core.config.run import RunConfig
 LEVEL, GAIN, READINGS = 1.3802, 0.1302, 4.0
 UNDECAYED = 0.07
 BELOW, ABOVE = 0.28, 0.10  # of ln(bits): a text that repeats itself is learned better than the fit says
-LITTLE_BYTES, ENOUGH_BYTES = (
-    50_000,
-    300_000,
-)  # of text: below the first words stay alone, from the second on sentences hold
+LITTLE_BYTES = 50_000  # of text: from less, words stay alone
+ENOUGH_BYTES = 300_000  # from so much on, sentences hold
 EXAMPLES = (  # by bits per byte, as a share of what a trigram of bytes needs: what a run on Python's documentation had written there
     (1.0, "ress option messAD already ress another"),
     (0.6, "when a :mod:`ff` module now be used to the  string."),

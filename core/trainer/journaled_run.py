@@ -1,7 +1,7 @@
 """A run that trains, with each of its events in the run's journal before anybody else sees it."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 
 from core.batches.dataset import Dataset
@@ -117,11 +117,6 @@ def _foreseen(
     stop: StopToken,
 ) -> Task[None]:
     """The events; where the run begins, with what is expected of it, and where it goes on, with what was."""
-    bits = 0.0
-    if is_foreseeable(config):
-        with suppress(StopRequested):  # the session ends as it does at any stop
-            bits = text_bits(workspace, config, stop)
-    train_bytes = dataset.bytes_per_token * dataset.train_tokens
     before = [event for event in read_events(folder.events) if isinstance(event, RunPrepared)]
     with closing(events):
         for event in events:
@@ -129,10 +124,23 @@ def _foreseen(
                 yield event
                 continue
             curve = before[-1].expected if before and event.start_step else ()
-            if bits and not (curve and curve[-1][0] == event.max_steps):
-                learned = Learned(bits, train_bytes, dataset.bytes_per_token)
-                curve = expected_curve(learned, event.tokens_per_step, event.max_steps)
+            if is_foreseeable(config) and not (curve and curve[-1][0] == event.max_steps):
+                curve = _curve(event, workspace, config, dataset, stop) or curve
             yield replace(event, expected=curve)
+
+
+def _curve(
+    prepared: RunPrepared, workspace: Workspace, config: RunConfig, dataset: Dataset, stop: StopToken
+) -> tuple[tuple[int, float, float], ...]:
+    """What is expected of a run; nothing where it is not known how hard its text is."""
+    try:
+        bits = text_bits(workspace, config, stop)
+    except StopRequested:  # the session ends as it does at any stop
+        return ()
+    if not bits:
+        return ()
+    learned = Learned(bits, dataset.bytes_per_token * dataset.train_tokens, dataset.bytes_per_token)
+    return expected_curve(learned, prepared.tokens_per_step, prepared.max_steps)
 
 
 def _watched(events: Task[None], folder: RunFolder, config: DoctorConfig, step: int) -> Task[None]:
