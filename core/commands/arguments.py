@@ -174,7 +174,7 @@ PresetName = Annotated[
         "--preset",
         "--size",
         help=f"The preset to start from: {', '.join(PRESETS)}. {AUTO} chooses the sizes for the text, this machine and "
-        "training.max_minutes.",
+        "the run's length.",
         callback=named,
         autocompletion=completion.presets,
     ),

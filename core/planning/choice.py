@@ -77,10 +77,10 @@ def pace_of(run: RunConfig, times: StepTimes | None) -> float:
 
 
 def choose(run: RunConfig, totals: CorpusTotals, pace: float = 0.0) -> Choice:
-    """What teaches this run most in its minutes: the model and its tokenizer, batch, averages and evaluations.
+    """What teaches this run most in its length: the model and its tokenizer, batch, averages, decays and evaluations.
 
     Args:
-        run: Of the preset `auto`; its horizon is taken from it.
+        run: Of the preset `auto`; its horizon, device and share of validation text count.
         totals: What the documents amount to.
         pace: Tokens of the reference per second on this machine; 0 where that is not known.
     """

@@ -309,7 +309,8 @@ class RunForm(QWidget):
         documents = self.documents.value()
         run = self._begun(self.preset_box.itemData(row))
         self.show_run(run.model_copy(update={"corpus": run.corpus.with_filter_of(documents)}))
-        self._choose_from_now_on(run.preset == AUTO)
+        self.chooses = run.preset == AUTO
+        self._check()
 
     @Slot(str)
     def _take_size(self, size: str) -> None:
@@ -328,10 +329,6 @@ class RunForm(QWidget):
         self.size_choice.show_note(
             f"The tokenizer changed with the size: {self._tokenizer_words()}." if changed else ""
         )
-
-    def _choose_from_now_on(self, chooses: bool) -> None:
-        self.chooses = chooses
-        self._check()
 
     def _begun(self, preset: str) -> RunConfig:
         """What a run of this preset begins with."""
