@@ -15,6 +15,7 @@ from typing import TypeAlias
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -53,6 +54,7 @@ def batch_at(
     windows: Windows,
     group: ProcessGroup = ONE_PROCESS,
     mask: LossMask | None = None,
+    cuts: int = 1,
 ) -> Batch:
     """The rows of a batch that one process computes in one forward pass; one process alone computes all of them.
 
@@ -65,10 +67,15 @@ def batch_at(
         seen: How many windows came before this batch. So a run may change its batch size on the way.
         group: Which of how many processes asks. Together, their rows are the batch, in the order of their ranks.
         mask: Which tokens count; without it, all.
+        cuts: As many times the windows, of so much less text each: they come from more places, and `seen` is still counted in whole ones.
 
     Returns:
-        x and y, each (B, T) int64.
+        x and y, each (B, T) int64; (B cuts, T / cuts) where they are cut.
     """
+    if cuts > 1:
+        length = max(1, windows.context_length // cuts)
+        overlap = min(windows.overlap // cuts, length - 1)
+        windows, seen = Windows(length, overlap, windows.batch_size * cuts), seen * cuts
     shown = (seen + row for row in group.share_of(windows.batch_size))
     return _gather(tokens, [_span_shown(len(tokens), seed, index, windows) for index in shown], windows, mask)
 
@@ -128,6 +135,16 @@ def sliding_batches(tokens: Tokens, windows: Windows, counted: int = 0) -> Itera
                 y[row, : begin - start] = IGNORED
             yield x, y
             spans, begins = [], []
+
+
+def cut(batch: Batch, parts: int) -> Batch:
+    """The same text in windows that are shorter by so many times: (B, T) to (B parts, T / parts), rounded up and padded."""
+    if parts == 1:
+        return batch
+    x, y = batch
+    missing = -x.shape[1] % parts
+    x, y = F.pad(x, (0, missing), value=PADDING), F.pad(y, (0, missing), value=IGNORED)  # (B, T + missing)
+    return x.reshape(len(x) * parts, -1), y.reshape(len(y) * parts, -1)  # (B parts, T / parts)
 
 
 def chunk(length: int, size: int, stride: int, shift: int = 0) -> list[Span]:

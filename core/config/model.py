@@ -187,6 +187,12 @@ class ModelConfig(Config):
         ge=0,
         le=MOST_HEADS,
     )
+    induction_head: bool = setting(
+        False,
+        "Induction head",
+        "Beside previous-token heads: a head of the second block begins by attending to what followed where the last two tokens "
+        "stood before. It changes first weights alone, no shapes.",
+    )
 
     @model_validator(mode="after")
     def _shapes_fit(self) -> Self:

@@ -85,10 +85,13 @@ _PRESETS = (
         AUTO,
         "Best for this time",
         "The model that learns most from your text in the minutes that you give it, on this machine.",
-        model=ModelConfig(n_heads=3, d_model=192, d_ff=512, context_length=256, **FAMILY),
+        model=ModelConfig(
+            n_heads=3, d_model=192, d_ff=512, context_length=1024, induction_head=True, **FAMILY
+        ),
         training=TrainingConfig(
             horizon="minutes",
-            batch_size=4,
+            batch_size=1,
+            context_growth=4,
             learning_rate=2e-2,
             **SHORT_RUN,
         ),

@@ -22,6 +22,7 @@ LATER = {  # by group: what version 0.1 did not have
             "head_dim",
             "qkv_bias",
             "previous_token_heads",
+            "induction_head",
         ),
         *(
             "position_scaling",
@@ -33,7 +34,14 @@ LATER = {  # by group: what version 0.1 did not have
     ),
     "training": (
         *("muon_learning_rate", "muon_momentum", "muon_interval", "average_decay", "attention", "threads"),
-        *("muon_floor", "muon_weight_decay", "snapshot_interval", "snapshot_spacing", "snapshot_dtype"),
+        *(
+            "muon_floor",
+            "muon_weight_decay",
+            "context_growth",
+            "snapshot_interval",
+            "snapshot_spacing",
+            "snapshot_dtype",
+        ),
         *("horizon", "max_tokens", "max_minutes", "warmup_ratio", "micro_batch_size"),
         *(
             "early_stopping_patience",

@@ -35,6 +35,7 @@ MAY_CHANGE = {
     "muon_interval": FROM_HERE,
     "muon_floor": FROM_HERE,
     "muon_weight_decay": FROM_HERE,
+    "context_growth": FROM_HERE,
     "epsilon": FROM_HERE,
     "max_grad_norm": FROM_HERE,
     "eval_interval": FROM_HERE,

@@ -38,6 +38,11 @@ class RunConfig(Config):
                 f"training.window_overlap: {self.training.window_overlap} must be below "
                 f"model.context_length, {self.model.context_length}"
             )
+        if self.training.context_growth > self.model.context_length:
+            raise ValueError(
+                f"training.context_growth: {self.training.context_growth} must not exceed "
+                f"model.context_length, {self.model.context_length}"
+            )
         return self
 
     @model_validator(mode="after")

@@ -79,6 +79,15 @@ class TrainingConfig(Config):
         ge=0,
         le=131071,
     )
+    context_growth: int = setting(
+        1,
+        "Context growth",
+        "In the first half of a run sequences are cut into so many parts, in the next quarter into half as many, and so on until "
+        "they are whole: what stands near is learned first, in less time, and from more places at once. 1: they are whole from the "
+        "first step on.",
+        ge=1,
+        le=64,
+    )
     optimizer: Literal["adamw", "adam", "muon"] = setting(
         "adamw",
         "Optimizer",

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from core.config.model import ModelConfig
@@ -13,6 +13,9 @@ from core.config.model import ModelConfig
 SHARED_STDS = 20.0  # of the embeddings, in the dimension that they share
 LOUDNESS = 3.0  # of the entries of a key that all positions share
 LOWEST_FREQUENCY = 0.3  # radians per position
+HIGHEST_STILL = 0.02  # radians per position
+COPIED = 3.0  # of an embedding, by a head that attends to it and to nothing else
+ATTENDED = 0.5  # to the position that a head looks back to, about
 RESIDUAL_ENDS = ("attention.out_proj.weight", "feed_forward.down_proj.weight")
 
 
@@ -23,7 +26,7 @@ def initialise(model: nn.Module, config: ModelConfig, seed: int) -> None:
     The standard deviation of a matrix from n_in to n_out is `initial_std` ("normal"), sqrt(2 / n_in)
     ("kaiming") or sqrt(2 / (n_in + n_out)) ("xavier"); an embedding's is `embedding_std`.
     With `zero_init_residual` the matrices that end a residual branch are 0, so that each block begins as identity.
-    `previous_token_heads` begin as `_look_back` says.
+    `previous_token_heads` begin as `_look_back` says, and an `induction_head` as `_begin_induction`.
     Drawn on the CPU in the order of the parameters' names, so that one seed means one model everywhere.
 
     Source:
@@ -47,8 +50,12 @@ def initialise(model: nn.Module, config: ModelConfig, seed: int) -> None:
             continue
         std = config.embedding_std if "embedding" in name else matrix_std(parameter.shape, config, name)
         parameter.copy_(torch.empty(parameter.shape).normal_(0.0, std, generator=generator))
-    if config.previous_token_heads and config.positions == "rotary":
+    if config.positions != "rotary":
+        return
+    if config.previous_token_heads:
         _look_back(model, config)
+        if config.induction_head:
+            _begin_induction(model, config)
 
 
 def _look_back(model: Any, config: ModelConfig) -> None:
@@ -63,20 +70,72 @@ def _look_back(model: Any, config: ModelConfig) -> None:
     Source:
         Olsson et al., "In-context Learning and Induction Heads", 2022 (arXiv:2209.11895), for what such heads are for.
     """
-    C, D, half = config.d_model, config.head_width, config.head_width // 2
-    frequency = config.position_base ** (-torch.arange(half) / half)  # (D / 2,)
-    loud = LOUDNESS * (frequency >= LOWEST_FREQUENCY)  # (D / 2,)
-    key = torch.cat((loud, torch.zeros(half)))  # (D,)
-    query = torch.cat((loud * frequency.cos(), -loud * frequency.sin()))  # (D,)
-    shared = SHARED_STDS * config.embedding_std
-    model.token_embedding.weight[:, 0] = shared
-    normed = shared / math.sqrt(((C - 1) * config.embedding_std**2 + shared**2) / C)
+    model.token_embedding.weight[:, 0] = SHARED_STDS * config.embedding_std
     for block in model.blocks:
-        rows = block.attention.qkv_proj.weight  # (H D + 2 K D, C)
         for head in range(min(config.previous_token_heads, config.n_heads)):
-            of_keys = (config.n_heads + head * config.kv_heads // config.n_heads) * D
-            rows[head * D : (head + 1) * D, 0] = query / normed
-            rows[of_keys : of_keys + D, 0] = key / normed
+            key_head = head * config.kv_heads // config.n_heads
+            _attend_back(block.attention.qkv_proj.weight, config, head, key_head, 1)
+
+
+def _attend_back(rows: Tensor, config: ModelConfig, head: int, key_head: int, distance: int) -> None:
+    """Let a head attend to so many positions before; `rows` are those of queries, keys and values, (H D + 2 K D, C)."""
+    D, half = config.head_width, config.head_width // 2
+    frequency = config.position_base ** (-torch.arange(half) / half)  # (D / 2,), radians per position
+    loud = LOUDNESS * (frequency >= LOWEST_FREQUENCY)  # (D / 2,)
+    turn = distance * frequency  # (D / 2,)
+    shared = SHARED_STDS * config.embedding_std / _embedding_rms(config)  # as the first norm leaves it
+    of_keys = (config.n_heads + key_head) * D
+    rows[head * D : (head + 1) * D, 0] = torch.cat((loud * turn.cos(), -loud * turn.sin())) / shared
+    rows[of_keys : of_keys + D, 0] = torch.cat((loud, torch.zeros(half))) / shared
+
+
+def _begin_induction(model: Any, config: ModelConfig) -> None:
+    """Let a head of the second block attend to what followed the last two tokens where they stood before.
+
+    Two heads of the first block look one and two positions back, and copy a slice of the embeddings from there; so each
+    position of the residual stream has, side by side, slices of its own token, of the last one and of the one before that. In the
+    second block a query of the first two slices meets a key of the last two: it is longest where both tokens are the same.
+    Only rows that rotary positions hardly turn take part. The first block writes nothing else at first, which would
+    drown the slices.
+
+    Source:
+        Olsson et al., "In-context Learning and Induction Heads", 2022 (arXiv:2209.11895): heads that models form, here
+        given to them.
+    """
+    C, D, H, K = config.d_model, config.head_width, config.n_heads, config.kv_heads
+    slow = [row for row in range(D // 2) if config.position_base ** (-2 * row / D) < HIGHEST_STILL]
+    still = torch.tensor([*slow, *(D // 2 + row for row in slow)])  # of a head's D rows
+    W = min(len(still) // 2, (C - 1) // 3)
+    if config.n_layers < 2 or K < 2 or not (W and config.output_projection and config.feed_forward):
+        return
+    own, last, before = torch.arange(1, 1 + 3 * W).split(W)  # dimensions of the stream
+    block, attention = model.blocks[0], model.blocks[0].attention
+    attention.out_proj.weight.zero_()
+    block.feed_forward.down_proj.weight.zero_()
+    rows = attention.qkv_proj.weight
+    for key_head, place in enumerate((last, before)):
+        head = key_head * H // K
+        for at in (head * D, (H + key_head) * D):
+            rows[at : at + D] = 0.0  # nothing but the place decides
+        _attend_back(rows, config, head, key_head, key_head + 1)
+        of_values = (H + K + key_head) * D + torch.arange(W)
+        rows[of_values] = 0.0
+        rows[of_values, own] = 1.0
+        attention.out_proj.weight[place, head * D + torch.arange(W)] = COPIED * _embedding_rms(config)
+    rows = model.blocks[1].attention.qkv_proj.weight
+    queries, keys = H // K * D, (H + 1) * D  # of the second head of keys, and the first that reads it
+    rows[queries : queries + D] = 0.0
+    rows[keys : keys + D] = 0.0
+    pairs = ((own, last, 1.0), (last, before, 1 / (COPIED * ATTENDED)))  # so that both count the same
+    for part, (asked, found, scale) in zip(still[: 2 * W].split(W), pairs, strict=True):
+        rows[queries + part, asked] = scale
+        rows[keys + part, found] = 1.0
+
+
+def _embedding_rms(config: ModelConfig) -> float:
+    """The root mean square of an embedding's dimensions, of which all embeddings share the first."""
+    drawn = (config.d_model - 1) + SHARED_STDS**2
+    return config.embedding_std * math.sqrt(drawn / config.d_model)
 
 
 def matrix_std(shape: torch.Size, config: ModelConfig, name: str = "") -> float:

@@ -43,11 +43,12 @@ class Rung:
 # measured: 6 layers of 320 were behind at 5 millions.
 RUNGS = (
     Rung(0, 0, 4, 128, 256, 4, 1024, 0.97),
-    Rung(0, 1e5, 4, 192, 256, 4, 2048, 0.98),
-    Rung(7e6, 2e6, 6, 256, 256, 4, 2048, 0.98),
-    Rung(25e6, 3e6, 6, 320, 256, 8, 4096, 0.99),
+    Rung(0, 1e5, 4, 192, 1024, 1, 2048, 0.98),
+    Rung(7e6, 2e6, 6, 256, 1024, 1, 2048, 0.98),
+    Rung(25e6, 3e6, 6, 320, 1024, 2, 4096, 0.99),
 )
-REPEATED_EPOCHS = 3.0  # from so many on, a text is read often enough to be learned by heart
+FIRST_CONTEXT = 256  # with which a run begins, of a longer context
+REPEATED_EPOCHS = 2.0  # from so many on, a text is read often enough to be learned by heart
 MOST_DECAY = 3.0  # the largest that was tried
 MOST_EPOCHS = 16.0  # reading a text more often teaches nothing
 
@@ -111,6 +112,7 @@ def _settings(rung: Rung) -> dict[str, Any]:
         "model.context_length": rung.context,
         "tokenizer.vocab_size": rung.vocabulary,
         "training.batch_size": rung.batch,
+        "training.context_growth": rung.context // FIRST_CONTEXT,
         "training.average_decay": rung.average,
     }
 

@@ -25,6 +25,7 @@ TIMED_SETTINGS = (  # those that a step's time depends on
     "batch_size",
     "gradient_accumulation_steps",
     "micro_batch_size",
+    "context_growth",
     "optimizer",
     "lora_rank",
     "lora_targets",

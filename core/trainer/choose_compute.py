@@ -91,14 +91,12 @@ def choose_compute(
     return plan
 
 
-def remembered_plan(
-    workspace: Workspace, config: RunConfig, device: torch.device, vocab_size: int
-) -> ComputePlan:
-    """What a run takes as far as that is known without measuring: what was remembered, else the simplest plan."""
+def open_choices(workspace: Workspace, config: RunConfig, device: torch.device, vocab_size: int) -> Choices:
+    """What a run can still choose from: the plan that was remembered, else all."""
     choices = choices_for(config, device)
     kept = remembered(workspace, f"compute {device}", _depends_on(config, vocab_size))
     measured = _read_measured(kept, choices)
-    return choices.simplest if measured is None else measured[0]
+    return choices if measured is None else _only(measured[0])
 
 
 def choices_for(config: RunConfig, device: torch.device) -> Choices:
@@ -113,6 +111,10 @@ def choices_for(config: RunConfig, device: torch.device) -> Choices:
     if training.threads:
         choices = replace(choices, threads=(training.threads,))
     return choices
+
+
+def _only(plan: ComputePlan) -> Choices:
+    return Choices((plan.precision,), (plan.attention,), (plan.threads,))
 
 
 def _kept(choices: Choices, before: ComputePlan) -> Choices:

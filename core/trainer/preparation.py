@@ -36,7 +36,7 @@ from core.runs.loading import load_base_weights, load_model, read_optimizer
 from core.runs.pointers import best_step_of, checkpoint_steps, pointed_step, state_or_none
 from core.runs.state import CheckpointState
 from core.tokenizers.files import load_tokenizer
-from core.trainer.choose_compute import choose_compute, remembered_plan
+from core.trainer.choose_compute import choose_compute, open_choices
 from core.trainer.micro_batches import rows_that_fit, rows_to_begin_with
 from core.trainer.run_schedule import UNPLANNED, higher_limits, limiting_setting, new_plan, plan_on
 from core.trainer.session import RunPlace, Session, recut
@@ -188,7 +188,8 @@ def _compute_of_all(
     """How every process computes: as the main one chooses. Returns and arguments as for `choose_compute`."""
     config, workspace = place.config, place.workspace
     if not place.group.is_main:
-        return place.group.broadcast(remembered_plan(workspace, config, model.device, model.vocab_size))
+        known = open_choices(workspace, config, model.device, model.vocab_size)
+        return place.group.broadcast(known.simplest)
     chosen = yield from choose_compute(
         model, config, place.dataset, workspace, stop, before, place.group.shards
     )

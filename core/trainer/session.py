@@ -38,6 +38,7 @@ from core.training.compute import ComputePlan
 from core.training.early_stopping import EarlyStopping
 from core.training.evaluation import EvalBatch, evaluate
 from core.training.loop import Plan, TrainingProgress, TrainState, train
+from core.training.schedule import window_parts
 from core.training.sharding import gathered, shard
 
 Computed = TypeVar("Computed")
@@ -133,11 +134,11 @@ class Session:
     def tokenizer_sha256(self) -> str:
         return hash_file(self.folder.tokenizer)
 
-    def batch_at(self, seen: int) -> Batch:
+    def batch_at(self, seen: int, cuts: int = 1) -> Batch:
         """This process's part of the forward pass that comes after so many windows, on the model's device."""
         if self._prefetched is not None:
-            return self._prefetched(seen)
-        x, y = self._batch_in_memory(seen)
+            return self._prefetched(seen, cuts)
+        x, y = self._batch_in_memory(seen, cuts)
         return x.to(self.device), y.to(self.device)
 
     def prepare_next_batches(self) -> None:
@@ -154,9 +155,11 @@ class Session:
             self._batch_in_memory, self.device, training.batch_size, training.gradient_accumulation_steps
         )
 
-    def _batch_in_memory(self, seen: int) -> Batch:
+    def _batch_in_memory(self, seen: int, cuts: int) -> Batch:
         windows = replace(self.windows, batch_size=self.step_training.batch_size)
-        return batch_at(self.train_tokens, self.training.seed, seen, windows, self.group, self.train_mask)
+        return batch_at(
+            self.train_tokens, self.training.seed, seen, windows, self.group, self.train_mask, cuts
+        )
 
     def in_memory(self, compute: Callable[[], Computed]) -> Generator[Notice, None, Computed]:
         """What `compute` returns. Where the memory is too small, it is called again, for half as many rows at once.
@@ -214,8 +217,9 @@ class Session:
     ) -> Evaluated | None:
         """How good the model is now on these batches, and on those of the group; None where `stop` was set meanwhile."""
         state, step = self.train_state, self.progress.step
+        cuts = window_parts(self.training, step, self.plan.steps)
         return evaluate(
-            state.compute_model, batches, state.precision, step, stop, self.micro_batch_size, group
+            state.compute_model, batches, state.precision, step, stop, self.micro_batch_size, group, cuts
         )
 
     def model_to_write_with(self) -> Transformer:

@@ -28,7 +28,7 @@ from core.trainer.run_schedule import new_plan
 from core.training.compute import cpu_threads
 from core.training.loop import Plan, TrainingProgress
 from core.training.optimizer import optimizer_tensors
-from core.training.schedule import ScheduleStart
+from core.training.schedule import ScheduleStart, growth_phases
 from core.training.sharding import gathered
 from core.wording import counted, short_time
 
@@ -118,21 +118,33 @@ def _leaving_no_trace(session: "Session") -> Iterator[None]:
 
 
 def _step_seconds(session: "Session", stop: StopToken) -> float | None:
-    """Seconds of a step; where it has many passes, from steps of one and of a few."""
+    """Seconds of a step, the mean over the lengths that the run's windows will have."""
+    mean = 0.0
+    for parts, share in growth_phases(session.training).items():
+        seconds = _seconds_with(session, parts, stop)
+        if seconds is None:
+            return None
+        mean += share * seconds
+    return mean
+
+
+def _seconds_with(session: "Session", parts: int, stop: StopToken) -> float | None:
+    """Seconds of a step whose windows are cut so; where it has many passes, from steps of one and of a few."""
     passes = session.step_training.gradient_accumulation_steps
     few = min(passes, FEW_PASSES)
     if few == passes:
-        return _median_seconds(session, passes, stop)
-    one = _median_seconds(session, 1, stop)
+        return _median_seconds(session, parts, passes, stop)
+    one = _median_seconds(session, parts, 1, stop)
     if one is None or one > STEP_SECONDS / few:
         return None if one is None else passes * one
-    several = _median_seconds(session, few, stop)
+    several = _median_seconds(session, parts, few, stop)
     return None if several is None else several + (passes - few) * max(0.0, several - one) / (few - 1)
 
 
-def _median_seconds(session: "Session", passes: int, stop: StopToken) -> float | None:
+def _median_seconds(session: "Session", parts: int, passes: int, stop: StopToken) -> float | None:
     """Of steps with so many passes, at a learning rate of 0; the first one warms up, where there is another."""
-    config = session.step_training.model_copy(update={"gradient_accumulation_steps": passes})
+    changes = {"gradient_accumulation_steps": passes, "context_growth": parts}
+    config = session.step_training.model_copy(update=changes)
     plan, group = Plan(MOST_STEPS, 1.0, AT_REST), session.group
     steps = session.steps(stop, training=config, plan=plan, progress=TrainingProgress())
     seconds: list[float] = []

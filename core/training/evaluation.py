@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from core.batches.distributed import ONE_PROCESS, ProcessGroup
-from core.batches.sampler import IGNORED, Batch
+from core.batches.sampler import IGNORED, Batch, cut
 from core.control import StopRequested, StopToken
 from core.events.runs import Evaluated
 from core.metrics import bits_per_byte, perplexity
@@ -60,12 +60,14 @@ def evaluate(
     stop: StopToken,
     micro_batch_size: int = 0,
     group: ProcessGroup = ONE_PROCESS,
+    cuts: int = 1,
 ) -> Evaluated | None:
     """Measure the model, in evaluation mode, over batches. What it computes is read from the device once.
 
     Args:
         micro_batch_size: The most rows of a batch that are computed at once; 0: all.
         group: Those that measure together, each over batches of its own; all get the same answer.
+        cuts: Into how many parts the windows are cut.
 
     Returns:
         Loss in nats per token over all that count; bits per byte over those that stand for text.
@@ -81,8 +83,9 @@ def evaluate(
             with interruptible(model, StopToken() if group.shards else stop):
                 for batch in batches:
                     stop.raise_if_asked()
-                    parts = in_parts([(batch.x, batch.y)], micro_batch_size)
-                    losses = torch.cat([measured(x, y) for x, y in parts])  # (B, T)
+                    parts = in_parts([cut((batch.x, batch.y), cuts)], micro_batch_size * cuts)
+                    rows = torch.cat([measured(x, y) for x, y in parts])  # (B cuts, T / cuts)
+                    losses = rows.reshape(len(batch.x), -1)[:, : batch.x.shape[1]]  # (B, T)
                     sums.append(torch.stack([losses.sum(), losses.flatten()[batch.text].sum()]))
                     tokens += batch.tokens
                     text_bytes += batch.text_bytes

@@ -27,10 +27,11 @@ from core.training.loss import counted_tokens, summed_loss
 from core.training.low_precision import LowPrecisionCopy
 from core.training.optimizer import set_learning_rate
 from core.training.precision import Precision
-from core.training.schedule import ScheduleStart, learning_rate_at
+from core.training.schedule import ScheduleStart, learning_rate_at, window_parts
 from core.training.sharding import whole
 
-BatchAt = Callable[[int], Batch]  # by how many windows of text came before
+# by how many windows of text came before, and into how many parts windows are cut
+BatchAt = Callable[[int, int], Batch]
 
 LEAST_SCALE = 1.0  # a float16 loss that overflows unscaled will not get better by scaling
 
@@ -114,9 +115,11 @@ def train(
         step, passes = progress.step, config.gradient_accumulation_steps
         learning_rate = learning_rate_at(step, config, plan.steps, plan.start, plan.warmup_steps)
         set_learning_rate(optimizer, learning_rate)
-        batches = [batch_at(progress.windows + number * config.batch_size) for number in range(passes)]
-        most_rows = group.largest_share(config.batch_size) if group.shards else 0  # all pass as often
-        parts = in_parts(batches, micro_batch_size, most_rows)
+        cuts = window_parts(config, step, plan.steps)
+        starts = [progress.windows + number * config.batch_size for number in range(passes)]
+        batches = [batch_at(seen, cuts) for seen in starts]
+        most_rows = group.largest_share(config.batch_size * cuts) if group.shards else 0  # all pass as often
+        parts = in_parts(batches, micro_batch_size * cuts, most_rows)
         try:
             with raising_memory_errors():
                 loss, grad_norm, tokens = finite_gradients(

@@ -1,4 +1,4 @@
-"""The learning rate at each step, a pure function of the step."""
+"""The learning rate and the length of the windows at each step, pure functions of the step."""
 
 import math
 from typing import NamedTuple
@@ -55,3 +55,26 @@ def learning_rate_at(
     done = min(1.0, (step - first) / max(1, total_steps - first))
     left = (1 + math.cos(math.pi * done)) / 2 if config.schedule == "cosine" else 1 - done
     return lowest + (highest - lowest) * left
+
+
+def window_parts(config: TrainingConfig, step: int, total_steps: int) -> int:
+    """Into how many parts each window is cut in the step that follows `step` earlier ones, and in an evaluation there.
+
+    `context_growth` of them in the first half of a run, half as many in the next quarter, and so on.
+
+    Source:
+        Li, Zhang and He, "The Stability-Efficiency Dilemma", 2022 (arXiv:2108.06084): sequences that grow.
+    """
+    left = 1 - step / total_steps if step < total_steps else 0.0
+    halvings = math.floor(-math.log2(left)) if left else config.context_growth
+    return max(1, config.context_growth >> halvings)
+
+
+def growth_phases(config: TrainingConfig) -> dict[int, float]:
+    """In which share of a run's steps windows are cut into how many parts: by the parts, the most first."""
+    phases, left = {}, 1.0
+    for halvings in range(config.context_growth.bit_length()):
+        parts = config.context_growth >> halvings
+        phases[parts] = left if parts == 1 else left / 2
+        left -= phases[parts]
+    return phases

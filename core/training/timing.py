@@ -4,6 +4,7 @@ A part has fewer rows, fewer positions and, of a large model, fewer blocks. Pass
 to their floating-point operations, and the optimizer in proportion to the weights.
 """
 
+import math
 import statistics
 import time
 from collections.abc import Iterator
@@ -15,15 +16,16 @@ from core.batches.sampler import Batch
 from core.config.model import ModelConfig, count_parameters
 from core.config.run import RunConfig
 from core.config.training import TrainingConfig
-from core.control import StopToken
+from core.control import StopRequested, StopToken
 from core.events.runs import StepTimes
 from core.model.lora import add_adapters
 from core.model.memory import available_bytes, check_memory
 from core.model.requirements import bytes_to_train, model_flops_per_token
 from core.model.transformer import Transformer
-from core.training.compute import ComputePlan, cpu_threads, make_train_state
+from core.training.compute import Choices, cpu_threads, make_train_state, measured_plan, steps_on
 from core.training.loop import Plan, TrainingProgress, TrainState, accumulate_gradients, train
 from core.training.loss import summed_loss
+from core.training.schedule import growth_phases
 
 MOST_SECONDS = 4.0  # making the model comes on top
 MOST_PARAMETERS = 32_000_000  # of a model that is made: a larger one takes seconds
@@ -43,9 +45,9 @@ class TimedPart:
 
 
 def time_steps(
-    config: RunConfig, vocab_size: int, device: torch.device, plan: ComputePlan, stop: StopToken
+    config: RunConfig, vocab_size: int, device: torch.device, choices: Choices, stop: StopToken
 ) -> StepTimes:
-    """Take a few steps of a new model on random tokens, of which nothing is kept.
+    """Take a few steps of a new model on random tokens, of which nothing is kept, by the fastest plan that there is.
 
     Raises:
         ModelTooLargeError: Not even a part of a step fits into the memory that is free.
@@ -58,10 +60,16 @@ def time_steps(
     stop.raise_if_asked()
     model = Transformer(least.model, vocab_size, config.training.seed).to(device)
     add_adapters(model, config.training)
-    state = make_train_state(model, config.training, plan)
+    training, plan = config.training, choices.simplest
     with cpu_threads(plan.threads):
-        timer = _Timer(state, config.training, vocab_size, stop)
+        timer = _Timer(make_train_state(model, training, plan), training, vocab_size, stop)
         part = timer.largest_part(least, rows, context)
+    measured = measured_plan(choices, steps_on(model, training, timer.batch(part), stop), stop)
+    if measured is None:
+        raise StopRequested
+    plan, _ = measured
+    with cpu_threads(plan.threads):
+        timer = _Timer(make_train_state(model, training, plan), training, vocab_size, stop)
         times = timer.median_times(part)
     memory = torch.cuda.mem_get_info(device)[1] if device.type == "cuda" else 0
     return replace(_of_the_whole(times, part, config, vocab_size), device=device.type, device_bytes=memory)
@@ -79,7 +87,11 @@ class _PartTimes:
 def _of_the_whole(times: _PartTimes, part: TimedPart, config: RunConfig, vocab_size: int) -> StepTimes:
     """What a step and an evaluation's batch take where a part of them took so long."""
     training = config.training
-    row = _flops(TimedPart(config.model, 1, config.model.context_length), vocab_size)
+    context = config.model.context_length
+    row = sum(
+        share * _flops(TimedPart(config.model, parts, math.ceil(context / parts)), vocab_size)
+        for parts, share in growth_phases(training).items()
+    )
     per_batch = training.batch_size * row / _flops(part, vocab_size)
     weights = count_parameters(config.model, vocab_size) / count_parameters(part.model, vocab_size)
     passes = training.gradient_accumulation_steps * per_batch * times.both
@@ -93,7 +105,7 @@ class _Timer:
         assert isinstance(state.model, Transformer)
         self._state, self._vocab_size, self._stop = state, vocab_size, stop
         self._device = state.model.device
-        one_pass = {"gradient_accumulation_steps": 1, "micro_batch_size": 0}
+        one_pass = {"gradient_accumulation_steps": 1, "micro_batch_size": 0, "context_growth": 1}
         self._training = training.model_copy(update=STANDSTILL | one_pass)
         self._until = time.perf_counter() + MOST_SECONDS
 
@@ -101,9 +113,9 @@ class _Timer:
         """The largest, up to so many rows and positions, that fits into memory and can be timed in several rounds."""
         free = available_bytes(self._device)
         part = least
-        self._pass_seconds(self._batch(part))  # the first of all takes longer
+        self._pass_seconds(self.batch(part))  # the first of all takes longer
         for larger in _larger_parts(least, rows, positions):
-            seconds = self._pass_seconds(self._batch(part))
+            seconds = self._pass_seconds(self.batch(part))
             growth = _flops(larger, self._vocab_size) / _flops(part, self._vocab_size)
             needed = _bytes(larger, self._training, self._vocab_size)
             too_long = 3 * ROUNDS * growth * seconds > self._until - time.perf_counter()
@@ -114,7 +126,7 @@ class _Timer:
 
     def median_times(self, part: TimedPart) -> _PartTimes:
         """Of several rounds, or of one where that takes all the time."""
-        batch = self._batch(part)
+        batch = self.batch(part)
         rounds: list[tuple[float, float, float]] = []
         self._step_seconds(batch)  # the optimizer's state is made in the first
         while len(rounds) < ROUNDS and (not rounds or time.perf_counter() < self._until):
@@ -123,6 +135,13 @@ class _Timer:
             )
         both, step, forward = (statistics.median(column) for column in zip(*rounds, strict=True))
         return _PartTimes(both, max(0.0, step - both), forward)
+
+    def batch(self, part: TimedPart) -> Batch:
+        """Random tokens, drawn without torch's own random state."""
+        generator = torch.Generator().manual_seed(0)
+        shape = (part.rows, part.positions + 1)
+        ids = torch.randint(self._vocab_size, shape, generator=generator).to(self._device)  # (B, T + 1)
+        return ids[:, :-1], ids[:, 1:]
 
     def _pass_seconds(self, batch: Batch) -> float:
         started = time.perf_counter()
@@ -135,7 +154,7 @@ class _Timer:
     def _step_seconds(self, batch: Batch) -> float:
         """Through the very loop that trains a run."""
         steps = train(
-            self._state, lambda _: batch, self._training, Plan(1, 1), TrainingProgress(), self._stop
+            self._state, lambda *_: batch, self._training, Plan(1, 1), TrainingProgress(), self._stop
         )
         done = next(steps, None)
         self._stop.raise_if_asked()  # a step that was cut off yields nothing
@@ -149,13 +168,6 @@ class _Timer:
         with self._state.precision.autocast():
             summed_loss(self._state.compute_model, *batch).item()
         return time.perf_counter() - started
-
-    def _batch(self, part: TimedPart) -> Batch:
-        """Random tokens, drawn without torch's own random state."""
-        generator = torch.Generator().manual_seed(0)
-        shape = (part.rows, part.positions + 1)
-        ids = torch.randint(self._vocab_size, shape, generator=generator).to(self._device)  # (B, T + 1)
-        return ids[:, :-1], ids[:, 1:]
 
 
 def _larger_parts(part: TimedPart, rows: int, positions: int) -> Iterator[TimedPart]:

@@ -58,12 +58,12 @@ def _time(workspace: Workspace, run: RunConfig, vocab_size: int) -> StepTimes:
     keep_large_blocks()
     share_cores()
     from core.errors.runs import DeviceMissingError
-    from core.trainer.choose_compute import remembered_plan
+    from core.trainer.choose_compute import open_choices
     from core.training import timing
     from core.training.precision import choose_device
 
     device = choose_device(run.training.device)
     if device is None:
         raise DeviceMissingError(run.training.device)
-    plan = remembered_plan(workspace, run, device, vocab_size)
-    return timing.time_steps(run, vocab_size, device, plan, StopToken())
+    choices = open_choices(workspace, run, device, vocab_size)
+    return timing.time_steps(run, vocab_size, device, choices, StopToken())

@@ -15,6 +15,7 @@ from core.batches.sampler import (
     Shuffled,
     Windows,
     chunk,
+    cut,
     eval_batches,
     windows_per_epoch,
 )
@@ -240,3 +241,26 @@ def test_so_many_windows_that_no_memory_would_hold_their_order_are_each_shown_on
     assert len(set(shown(1))) > 5 * (steps - 1) * 8
     assert shown(1) == shown(1) != shown(2)
     sampler._epoch.cache_clear()
+
+
+def test_a_batch_is_cut_into_shorter_windows_of_the_same_text():
+    x, y = torch.arange(10).reshape(2, 5), torch.arange(1, 11).reshape(2, 5)
+    assert cut((x, y), 1) == (x, y)
+    shorter, targets = cut((x, y), 2)
+    assert shorter.tolist() == [[0, 1, 2], [3, 4, PADDING], [5, 6, 7], [8, 9, PADDING]]
+    assert targets.tolist() == [[1, 2, 3], [4, 5, IGNORED], [6, 7, 8], [9, 10, IGNORED]]
+
+
+@pytest.mark.parametrize("cuts", [2, 3])
+def test_an_epoch_of_windows_that_are_cut_reads_all_of_the_text(cuts):
+    text, windows = Text(range(1, 200)), Windows(12, 0, 2)
+    steps = -(-windows_per_epoch(200, Windows(12 // cuts, 0, 1)) // (2 * cuts))
+    batches = [sampler.batch_at(text, 1, 2 * step, windows, cuts=cuts) for step in range(steps)]
+    assert {x.shape for x, _ in batches} == {(2 * cuts, 12 // cuts)}
+    read = torch.cat([y[y != IGNORED] for _, y in batches])
+    assert set(read.tolist()) == set(range(2, 200))
+
+
+def test_windows_of_next_to_nothing_are_cut_into_single_tokens():
+    x, _ = sampler.batch_at(Text(range(1, 9)), 1, 0, Windows(2, 1, 1), cuts=4)
+    assert x.shape == (4, 1)

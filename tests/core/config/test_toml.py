@@ -173,6 +173,10 @@ def test_a_setting_like_no_other_points_to_the_list():
             {"training.window_overlap": 128},
             "The setting training.window_overlap does not fit: 128 must be below model.context_length, 128.",
         ),
+        (
+            {"training.context_growth": 8, "model.context_length": 4},
+            "The setting training.context_growth does not fit: 8 must not exceed model.context_length, 4.",
+        ),
     ],
 )
 def test_a_value_that_cannot_be_is_reported_in_a_sentence(changes, sentence):

@@ -161,3 +161,57 @@ def test_without_rotary_positions_they_change_nothing_and_more_than_there_are_is
     plain, asked = make_model(), make_model(previous_token_heads=1)
     assert all(torch.equal(*pair) for pair in zip(plain.parameters(), asked.parameters(), strict=True))
     make_model(positions="rotary", previous_token_heads=9)
+
+
+INDUCTION = {
+    "positions": "rotary",
+    "norm_type": "rms_norm",
+    "qk_norm": True,
+    "d_model": 128,
+    "head_dim": 64,
+    "context_length": 128,
+    "previous_token_heads": 1,
+    "induction_head": True,
+}
+
+
+def attended(model, ids):
+    """What each block's heads attend to at the last position: blocks x (H, T)."""
+    T = ids.shape[1]
+    x, rotary, found = model.embed(ids, slice(0, T)), model.rotary(slice(0, T)), []
+    for block in model.blocks:
+        q, k, _ = block.attention.project(block.norm_1(x), rotary)
+        k = block.attention.for_each_head(k)
+        found.append((q[0, :, -1:] @ k[0].transpose(-1, -2) / q.shape[-1] ** 0.5).softmax(-1)[:, 0])
+        x = block(x, None, rotary)
+    return found
+
+
+@torch.no_grad()
+@pytest.mark.parametrize(("options", "heads"), [({}, (0, 1)), ({"n_kv_heads": 2}, (0, 2))])
+def test_an_induction_head_finds_what_followed_the_last_two_tokens(options, heads):
+    model = make_model(n_heads=4, **INDUCTION | options).eval()
+    ids = torch.randperm(60, generator=torch.Generator().manual_seed(1)).repeat(2)[
+        :99
+    ]  # the last two tokens, at 97 and 98, stood at 37 and 38
+    ids[69] = ids[98]  # the last alone stands here too, after another
+    first, second = attended(model, ids.unsqueeze(0))[:2]
+    one_back, two_back = heads
+    assert (first[one_back].argmax(), first[two_back].argmax()) == (97, 96)
+    weights = second[two_back]
+    assert weights.argmax() == 39
+    assert weights[39] > weights[70]
+    assert weights[39] > 20 * weights.median()
+    assert second[one_back].argmax() == 97
+
+
+def test_an_induction_head_needs_heads_that_look_back_and_two_blocks():
+    plain = make_model(**INDUCTION | {"induction_head": False})
+    for changes in ({"previous_token_heads": 0}, {"positions": "learned"}, {"n_layers": 1}, {"n_heads": 1}):
+        asked, without = (
+            make_model(**INDUCTION | changes | {"induction_head": wanted}) for wanted in (True, False)
+        )
+        assert all(torch.equal(*pair) for pair in zip(asked.parameters(), without.parameters(), strict=True))
+    assert not torch.equal(
+        plain.blocks[1].attention.qkv_proj.weight, make_model(**INDUCTION).blocks[1].attention.qkv_proj.weight
+    )

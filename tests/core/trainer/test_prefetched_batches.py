@@ -14,7 +14,7 @@ from core.trainer.session import Session
 CPU = torch.device("cpu")
 
 
-def make(seen):
+def make(seen, cuts=1):
     return torch.tensor([seen]), torch.tensor([seen + 1])
 
 
@@ -26,7 +26,7 @@ def test_they_are_those_that_are_asked_for_in_any_order():
 
 def test_the_next_one_is_made_before_it_is_asked_for():
     made = []
-    batches = PrefetchedBatches(lambda seen: made.append(seen) or make(seen), CPU, 4)
+    batches = PrefetchedBatches(lambda seen, _: made.append(seen) or make(seen), CPU, 4)
     batches(0)
     batches.make_next()
     assert made == [0, 4]
@@ -37,13 +37,22 @@ def test_the_next_one_is_made_before_it_is_asked_for():
 
 def test_all_that_a_step_accumulates_is_made_ahead():
     made = []
-    batches = PrefetchedBatches(lambda seen: made.append(seen) or make(seen), CPU, 4, 3)
+    batches = PrefetchedBatches(lambda seen, _: made.append(seen) or make(seen), CPU, 4, 3)
     [batches(seen) for seen in (0, 4, 8)]
     batches.make_next()
     batches.make_next()  # a step that is computed again after an overflow asks for nothing else
     assert made == [0, 4, 8, 12, 16, 20]
     assert [batches(seen)[0].item() for seen in (12, 16, 20)] == [12, 16, 20]
     assert len(made) == 6
+
+
+def test_what_is_cut_otherwise_is_made_anew():
+    made = []
+    batches = PrefetchedBatches(lambda seen, cuts: made.append((seen, cuts)) or make(seen), CPU, 4)
+    batches(0, 2)
+    batches.make_next()
+    batches(4, 1)
+    assert made == [(0, 2), (4, 2), (4, 1)]
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")

@@ -154,3 +154,19 @@ def test_what_was_computed_is_read_once_per_evaluation(monkeypatch):
         )
     evaluate_counted(Bigram(EVEN), counted, FLOAT32, 0, StopToken())
     assert reads == ["tolist"]
+
+
+@pytest.mark.parametrize("cuts", [2, 4])  # of 5 positions: into 3 and 2; into 2, 2, 1 and none
+def test_windows_that_are_cut_give_the_loss_of_shorter_ones(cuts):
+    config = ModelConfig(n_layers=1, n_heads=1, d_model=8, d_ff=16, context_length=5)
+    model, ids = Transformer(config, 3, seed=1), torch.tensor([[1, 2, 0, 2, 1, 1]])
+    length = math.ceil(5 / cuts)
+    short = [(x, y) for x, y in zip(ids[:, :-1].split(length, 1), ids[:, 1:].split(length, 1), strict=True)]
+    expected = evaluate(model, short, BYTES, FLOAT32, 0, StopToken())
+    whole = count_targets([(ids[:, :-1], ids[:, 1:])], BYTES)
+    measured = evaluate_counted(model, whole, FLOAT32, 0, StopToken(), cuts=cuts)
+    assert measured.loss == pytest.approx(expected.loss, rel=1e-6)
+    assert measured.bits_per_byte == pytest.approx(expected.bits_per_byte, rel=1e-6)
+    assert measured.loss != pytest.approx(
+        evaluate(model, [(ids[:, :-1], ids[:, 1:])], BYTES, FLOAT32, 0, StopToken()).loss, rel=1e-6
+    )

@@ -29,7 +29,7 @@ def make_learner():
     return TrainState(model, make_optimizer(model, CONFIG), Precision("float32", torch.device("cpu")))
 
 
-def make_batch(number):
+def make_batch(number, cuts=1):
     ids = torch.randint(V, (2, T + 1), generator=torch.Generator().manual_seed(number))
     return ids[:, :-1], ids[:, 1:]
 

@@ -42,7 +42,7 @@ def make_model(dropout=0.0, **kind):
     return Transformer(config, V, seed=3)
 
 
-def make_batch(number, rows=2, padding=()):
+def make_batch(number, cuts=1, rows=2, padding=()):
     """Random windows; `padding` says how many labels at the end of each row don't count."""
     random = torch.Generator().manual_seed(number)
     ids = torch.randint(V, (rows, T + 1), generator=random)
@@ -178,7 +178,7 @@ def test_each_step_reports_its_number_loss_rate_and_tokens():
 def test_padding_is_no_token_that_was_seen():
     config = TrainingConfig()
     steps = take(
-        make_learner(make_model(), config), config, 2, batch_at=lambda n: make_batch(n, padding=(T, 4))
+        make_learner(make_model(), config), config, 2, batch_at=lambda n, _: make_batch(n, padding=(T, 4))
     )
     assert [step.tokens for step in steps] == [2, 4]
     assert steps[0].tokens_per_second == pytest.approx(2 / steps[0].seconds)
@@ -187,7 +187,7 @@ def test_padding_is_no_token_that_was_seen():
 def test_accumulation_reads_other_batches_in_every_pass_of_every_step():
     asked = []
 
-    def batch_at(number):
+    def batch_at(number, cuts):
         asked.append(number)
         return make_batch(number)
 
@@ -218,7 +218,7 @@ def test_a_step_waits_for_the_device_once_where_it_reads_loss_norm_and_tokens_to
     config = TrainingConfig(max_grad_norm=0.01, **settings)
     learner, batches = make_learner(make_model(), config), [make_batch(n, padding=(2, 1)) for n in range(9)]
     with WaitsForTheDevice() as waits:
-        take(learner, config, 2, batch_at=lambda seen: batches[seen % 9])
+        take(learner, config, 2, batch_at=lambda seen, _: batches[seen % 9])
     assert waits.seen == []  # what is read at once, as a list, is no such operation
 
 
@@ -231,7 +231,7 @@ def test_what_waits_for_the_device_is_seen():
 
 def test_the_loss_falls_on_a_batch_seen_again_and_again():
     config = TrainingConfig(learning_rate=3e-2, warmup_steps=0)
-    steps = take(make_learner(make_model(), config), config, 30, batch_at=lambda _: make_batch(0))
+    steps = take(make_learner(make_model(), config), config, 30, batch_at=lambda *_: make_batch(0))
     assert steps[-1].loss < steps[0].loss / 2
 
 
@@ -319,7 +319,7 @@ def test_two_processes_with_unequal_shares_take_the_steps_of_one():
     config = TrainingConfig(batch_size=3, gradient_accumulation_steps=2, max_grad_norm=0.1, epsilon=1e-3)
 
     def steps_and_weights(group):
-        def batch_at(number):
+        def batch_at(number, cuts):
             x, y = make_batch(number, rows=3, padding=(0, 4, 1))
             share = slice(group.share_of(3).start, group.share_of(3).stop)
             return x[share], y[share]
@@ -358,7 +358,7 @@ def test_every_process_stops_where_one_was_asked_to(monkeypatch):
 def test_a_stop_within_a_step_waits_for_its_end_where_others_wait_for_the_gradients(world_size, taken):
     stop = StopToken()
 
-    def batch_at(number):
+    def batch_at(number, cuts):
         stop.set()
         return make_batch(number)
 
@@ -461,3 +461,23 @@ def test_float16_with_its_scaler_trains_about_as_float32():
     whole = take(make_learner(make_model(), config), config, 5)
     half = take(make_learner(make_model(), config, Precision("float16", CPU)), config, 5)
     assert [step.loss for step in half] == pytest.approx([step.loss for step in whole], rel=1e-2)
+
+
+@pytest.mark.parametrize("at_once", [0, 1])
+def test_windows_that_grow_take_the_steps_of_short_ones_and_then_of_whole_ones(at_once):
+    asked = []
+
+    def batch_at(seen, cuts):
+        asked.append((seen, cuts))
+        return tuple(t.reshape(2 * cuts, T // cuts) for t in make_batch(seen))
+
+    config = TrainingConfig(batch_size=2, max_steps=4, warmup_steps=0)
+    grown, cut_before = make_learner(make_model(), config), make_learner(make_model(), config)
+    growing = config.model_copy(update={"context_growth": 2})
+    steps = train(
+        grown, batch_at, growing, Plan(4, 10.0), TrainingProgress(), StopToken(), micro_batch_size=at_once
+    )
+    expected = take(cut_before, config, 4, batch_at=lambda seen, _: batch_at(seen, 2 if seen < 4 else 1))
+    assert [done.loss for done in steps] == pytest.approx([done.loss for done in expected], rel=1e-5)
+    assert asked[:4] == [(0, 2), (2, 2), (4, 1), (6, 1)]
+    assert [done.tokens for done in expected] == [2 * T * step for step in range(1, 5)]

@@ -1,11 +1,12 @@
-"""The learning rate is a pure function of the step: up a line, then down a cosine or a line, or level."""
+"""The learning rate is a pure function of the step: up a line, then down a cosine or a line, or level. Windows grow."""
 
+from collections import Counter
 from itertools import pairwise
 
 import pytest
 
 from core.config.training import TrainingConfig
-from core.training.schedule import learning_rate_at, warmup_steps
+from core.training.schedule import growth_phases, learning_rate_at, warmup_steps, window_parts
 
 
 def config(schedule, warmup_steps=0, lowest=0.0):
@@ -67,3 +68,18 @@ def test_a_warm_up_longer_than_the_run_never_ends():
     rates = [learning_rate_at(step, config("cosine", warmup_steps=100), 10) for step in range(10)]
     assert rates == sorted(rates)
     assert rates[-1] < 1e-3
+
+
+def test_windows_grow_in_the_middle_of_a_run_and_in_the_middle_of_what_is_left():
+    parts = [window_parts(TrainingConfig(context_growth=4), step, 8) for step in range(10)]
+    assert parts == [4, 4, 4, 4, 2, 2, 1, 1, 1, 1]
+    assert {window_parts(TrainingConfig(), step, 8) for step in range(10)} == {1}
+    assert window_parts(TrainingConfig(context_growth=64), 0, 1) == 64
+
+
+@pytest.mark.parametrize("growth", [1, 2, 3, 4, 7, 64])
+def test_the_phases_are_the_shares_of_the_steps(growth):
+    steps, config = 1 << 10, TrainingConfig(context_growth=growth)
+    taken = Counter(window_parts(config, step, steps) for step in range(steps))
+    assert growth_phases(config) == {parts: count / steps for parts, count in taken.items()}
+    assert list(growth_phases(config)) == sorted(taken, reverse=True)

@@ -10,11 +10,11 @@ from core.config.run import RunConfig
 from core.config.training import TrainingConfig
 from core.control import StopRequested, StopToken
 from core.errors.runs import ModelTooLargeError
-from core.training import timing
-from core.training.compute import ComputePlan
+from core.training import compute, timing
+from core.training.compute import Choices, ComputePlan
 from core.training.timing import TimedPart, time_steps
 
-CPU, PLAN, V = torch.device("cpu"), ComputePlan("float32", "sdpa", 1), 50
+CPU, ONLY, V = torch.device("cpu"), Choices(("float32",), ("sdpa",), (1,)), 50
 MODEL = ModelConfig(n_layers=2, n_heads=2, d_model=16, d_ff=32, context_length=32)
 RUN = RunConfig(model=MODEL, training=TrainingConfig(batch_size=4, precision="float32"))
 TIMES = timing._PartTimes(both=0.3, optimizer=0.05, forward=0.1)
@@ -25,15 +25,35 @@ def changed(**training):
 
 
 def test_steps_and_evaluations_of_a_small_model_are_timed_whole():
-    times = time_steps(RUN, V, CPU, PLAN, StopToken())
+    times = time_steps(RUN, V, CPU, ONLY, StopToken())
     assert 0 < times.evaluation_batch_seconds < times.step_seconds < 5
     assert (times.device, times.device_bytes) == ("cpu", 0)
+
+
+def test_steps_are_timed_by_the_fastest_plan(monkeypatch):
+    asked, used = [], []
+    fastest = ComputePlan("float32", "block_causal", 1)
+
+    def measured_plan(choices, step_in, stop):
+        asked.append(choices)
+        step_in(fastest)  # of the run's own kind
+        return fastest, 2.0
+
+    def make_train_state(model, training, plan):
+        used.append(plan)
+        return compute.make_train_state(model, training, plan)
+
+    monkeypatch.setattr(timing, "measured_plan", measured_plan)
+    monkeypatch.setattr(timing, "make_train_state", make_train_state)
+    both = Choices(("float32",), ("sdpa", "block_causal"), (1,))
+    assert time_steps(RUN, V, CPU, both, StopToken()).step_seconds > 0
+    assert (asked, used[-1]) == ([both], fastest)
 
 
 @pytest.mark.parametrize("optimizer", ["adam", "muon"])
 def test_every_kind_of_run_can_be_timed(optimizer):
     run = changed(optimizer=optimizer, average_decay=0.9, gradient_accumulation_steps=2, micro_batch_size=1)
-    assert time_steps(run, V, CPU, PLAN, StopToken()).step_seconds > 0
+    assert time_steps(run, V, CPU, ONLY, StopToken()).step_seconds > 0
 
 
 def test_passes_are_in_proportion_to_rows_and_the_optimizer_is_counted_once():
@@ -44,6 +64,13 @@ def test_passes_are_in_proportion_to_rows_and_the_optimizer_is_counted_once():
     assert (half.step_seconds, half.evaluation_batch_seconds) == (pytest.approx(0.65), pytest.approx(0.2))
     often = timing._of_the_whole(TIMES, part, changed(gradient_accumulation_steps=3), V)
     assert (often.step_seconds, often.evaluation_batch_seconds) == (pytest.approx(0.95), pytest.approx(0.1))
+
+
+def test_steps_whose_windows_grow_take_the_mean_of_their_lengths():
+    part = TimedPart(MODEL, 4, 32)
+    whole, half = (timing._flops(TimedPart(MODEL, parts, 32 // parts), V) for parts in (1, 2))
+    grown = timing._of_the_whole(TIMES, part, changed(context_growth=2), V)
+    assert grown.step_seconds == pytest.approx(0.05 + 0.3 * (whole + half) / (2 * whole))
 
 
 def test_a_part_of_the_blocks_stands_for_all_by_its_weights_and_its_operations():
@@ -70,7 +97,7 @@ def test_parts_grow_in_positions_then_in_rows():
 def test_what_does_not_fit_into_memory_is_not_begun(monkeypatch):
     monkeypatch.setattr("core.model.memory.available_bytes", lambda _: 1000)
     with pytest.raises(ModelTooLargeError):
-        time_steps(RUN, V, CPU, PLAN, StopToken())
+        time_steps(RUN, V, CPU, ONLY, StopToken())
 
 
 def test_little_memory_allows_a_small_part_only(monkeypatch):
@@ -78,7 +105,7 @@ def test_little_memory_allows_a_small_part_only(monkeypatch):
     monkeypatch.setattr(timing, "available_bytes", lambda _: 2 * least)
     seen = []
     monkeypatch.setattr(timing._Timer, "median_times", lambda _, part: seen.append(part) or TIMES)
-    time_steps(RUN, V, CPU, PLAN, StopToken())
+    time_steps(RUN, V, CPU, ONLY, StopToken())
     assert seen == [TimedPart(MODEL, 1, 32)]
 
 
@@ -86,4 +113,4 @@ def test_a_stop_ends_it():
     stop = StopToken()
     stop.set()
     with pytest.raises(StopRequested):
-        time_steps(RUN, V, CPU, PLAN, stop)
+        time_steps(RUN, V, CPU, ONLY, stop)

@@ -132,7 +132,7 @@ def test_a_run_of_the_presets_family_stopped_and_resumed_equals_one_that_was_not
 ):
     changes = {f"model.{name}": value for name, value in FAMILY.items()}
     changes |= {f"training.{name}": value for name, value in MUON.items()}
-    changes |= {"training.muon_interval": 2, "training.average_decay": 0.9}
+    changes |= {"training.muon_interval": 2, "training.average_decay": 0.9, "training.context_growth": 2}
     config = tiny(changes | {"training.precision": precision})
     list(train_model(other, "a", config, StopToken()))
     stopped_at(filled, config, 3)
