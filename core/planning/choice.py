@@ -149,7 +149,7 @@ def _cost(run: RunConfig) -> float:
 def _what(run: RunConfig) -> str:
     shape = run.model
     return (
-        f"{counted(shape.n_layers, 'layer')} of width {shape.d_model}, context {shape.context_length}, "
+        f"{counted(shape.n_layers, 'layer')} of width {shape.d_model}, context {shape.context_length:,}, "
         f"BPE of {counted(run.tokenizer.vocab_size, 'token')}: ≈ "
         f"{rounded(count_parameters(shape, run.tokenizer.vocab_size))} parameters."
     )
