@@ -126,7 +126,7 @@ class OurSteps(Steps):
         assert measured is not None
         return measured[0]
 
-    def _batch_at(self, seen: int, cuts: int = 1) -> Batch:
+    def _batch_at(self, seen: int, cuts: int) -> Batch:
         self.enter("batch")
         batch = batch_at(self._tokens, self.config.seed, seen, self._windows, cuts=cuts)
         self.enter(REST)

@@ -205,6 +205,12 @@ def test_an_induction_head_finds_what_followed_the_last_two_tokens(options, head
     assert second[one_back].argmax() == 97
 
 
+def test_where_the_heads_before_an_induction_head_look_depends_on_the_place_alone():
+    model = make_model(n_heads=4, **INDUCTION)
+    q, k, _ = model.blocks[0].attention.qkv_proj.weight.split(model.blocks[0].attention.qkv_rows)
+    assert not any(rows.unflatten(0, (4, -1))[:2, :, 1:].any() for rows in (q, k))
+
+
 def test_an_induction_head_needs_heads_that_look_back_and_two_blocks():
     plain = make_model(**INDUCTION | {"induction_head": False})
     for changes in ({"previous_token_heads": 0}, {"positions": "learned"}, {"n_layers": 1}, {"n_heads": 1}):
