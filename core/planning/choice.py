@@ -12,7 +12,6 @@ from core.config.model import count_parameters, d_ff_beside, heads_beside
 from core.config.presets import AUTO, preset_run
 from core.config.run import RunConfig
 from core.config.toml import with_settings
-from core.config.training import TrainingConfig
 from core.corpus.passages import CorpusTotals
 from core.events.runs import StepTimes
 from core.planning.estimate import estimate_tokens
@@ -21,7 +20,7 @@ from core.wording import counted, file_size, rounded
 
 USUAL_PACE = 20_000.0  # tokens of `starter` per second on two processor cores, where it was not measured
 USUAL_BYTES = 4_000_000  # of text, where there is none yet
-EVALUATIONS = 8  # in a run
+EVALUATIONS = 12  # in a run
 FEWEST_BETWEEN, MOST_BETWEEN = 20, 2000  # steps
 
 
@@ -35,20 +34,28 @@ class Rung:
     width: int
     context: int
     batch: int
-    vocabulary: int
     average: float
 
 
-# The smallest first. The second and the third were equal at 7 million tokens of `starter`; where the last begins to be best was not
-# measured: 6 layers of 320 were behind at 5 millions. Both before windows grew.
+# The smallest first. The second and the third were equal at 7 million tokens of `starter`, before windows grew; where the last begins to
+# be best was not measured: 6 layers of 320 were behind at 5 millions, and better than 8 of 384 in as long as an hour takes here.
 RUNGS = (
-    Rung(0, 0, 4, 128, 256, 4, 1024, 0.97),
-    Rung(0, 1e5, 4, 192, 1024, 1, 2048, 0.98),
-    Rung(7e6, 2e6, 6, 256, 1024, 1, 2048, 0.98),
-    Rung(25e6, 3e6, 6, 320, 1024, 2, 4096, 0.99),
+    Rung(0, 0, 4, 128, 256, 4, 0.97),
+    Rung(0, 1e5, 4, 192, 1024, 1, 0.98),
+    Rung(7e6, 2e6, 6, 256, 1024, 1, 0.98),
+    Rung(25e6, 3e6, 6, 320, 1024, 2, 0.99),
 )
 FIRST_CONTEXT = 256  # with which a run begins, of a longer context
-REPEATED_EPOCHS = 2.0  # from so many on, a text is read often enough to be learned by heart
+REPEATED_EPOCHS = 2.5  # from so many on, a text is read often enough to be learned by heart
+FADES_IN = 0.6  # epochs
+SELDOM: dict[str, Any] = {  # the preset's own
+    "model.induction_head": True,
+    "tokenizer.vocab_size": 2048,
+    "training.weight_decay": 0.1,
+    "training.muon_weight_decay": 0.0,
+}
+# A head that finds what stood before soon finds what is learned by heart, and so does a vocabulary with many rare tokens.
+OFTEN: dict[str, Any] = {"model.induction_head": False, "tokenizer.vocab_size": 1024}
 MOST_DECAY = 3.0  # the largest that was tried
 MOST_EPOCHS = 16.0  # reading a text more often teaches nothing
 
@@ -89,17 +96,19 @@ def choose(run: RunConfig, totals: CorpusTotals, pace: float = 0.0) -> Choice:
     tokens = _reference_tokens(run, text_bytes, pace)
     borne = [rung for rung in RUNGS if rung.from_bytes <= text_bytes]
     rung = [one for one in borne if one.from_tokens <= tokens][-1]
-    chosen = with_settings(preset_run(AUTO), _settings(rung))
-    learned = tokens * _cost(reference(run)) / _cost(chosen)
-    text_tokens = max(1, estimate_tokens(chosen.tokenizer, replace(totals, bytes=text_bytes)))
-    epochs = learned / (text_tokens * (1 - run.corpus.validation_share))
-    steps = learned * min(1, MOST_EPOCHS / epochs) / _tokens_per_step(chosen)
-    settings = _settings(rung) | _decays(chosen.training, epochs, steps / min(epochs, MOST_EPOCHS))
-    settings["training.eval_interval"] = min(max(round(steps / EVALUATIONS), FEWEST_BETWEEN), MOST_BETWEEN)
+    learned = replace(totals, bytes=round(text_bytes * (1 - run.corpus.validation_share)))
+    settings = _settings(rung) | SELDOM
+    epochs, steps = _epochs(settings, tokens, learned)
+    if epochs >= REPEATED_EPOCHS:
+        settings |= OFTEN
+        epochs, steps = _epochs(settings, tokens, learned)
+        settings |= _decays(steps)
+    taken = steps * min(epochs, MOST_EPOCHS)
+    settings["training.eval_interval"] = min(max(round(taken / EVALUATIONS), FEWEST_BETWEEN), MOST_BETWEEN)
     if run.training.horizon in ("steps", "minutes"):  # of which epochs may be a limit
         settings["training.max_epochs"] = MOST_EPOCHS
     text = f"{file_size(text_bytes)} of text" if totals.bytes else "the usual text"
-    return Choice(settings, _what(chosen), _why(run, rung, text_bytes, text, tokens, epochs))
+    return Choice(settings, _what(settings), _why(run, rung, text_bytes, text, tokens, epochs))
 
 
 def _settings(rung: Rung) -> dict[str, Any]:
@@ -110,26 +119,33 @@ def _settings(rung: Rung) -> dict[str, Any]:
         "model.n_heads": heads_beside(shape, rung.width),
         "model.d_ff": d_ff_beside(shape, rung.width),
         "model.context_length": rung.context,
-        "tokenizer.vocab_size": rung.vocabulary,
         "training.batch_size": rung.batch,
         "training.context_growth": rung.context // FIRST_CONTEXT,
         "training.average_decay": rung.average,
     }
 
 
-def _decays(training: TrainingConfig, epochs: float, steps_in_epoch: float) -> dict[str, float]:
-    """Weight decays with which a weight that is not learned again falls to 1 / e in an epoch; the usual ones for few epochs.
+def _epochs(settings: dict[str, Any], tokens: float, learned: CorpusTotals) -> tuple[float, float]:
+    """How often a run reads its text in the time of so many tokens of the reference, and in how many steps once."""
+    run = with_settings(preset_run(AUTO), settings)
+    in_epoch = max(1, estimate_tokens(run.tokenizer, learned))
+    read = tokens * _cost(preset_run("starter")) / _cost(run)
+    return read / in_epoch, in_epoch / _tokens_per_step(run)
+
+
+def _decays(steps_in_epoch: float) -> dict[str, float]:
+    """Weight decays with which a weight that is not learned again falls to 1 / e in `FADES_IN`.
 
     Source:
         Wang and Aitchison, "How to set AdamW's weight decay as you scale model and dataset size", 2024 (arXiv:2405.13698):
         the time in which an average of past updates fades is to be a constant number of epochs.
     """
-    if epochs < REPEATED_EPOCHS:
-        return {"training.weight_decay": training.weight_decay, "training.muon_weight_decay": 0.0}
-    both = {"weight_decay": training.learning_rate, "muon_weight_decay": training.muon_learning_rate}
+    training = preset_run(AUTO).training
+    rates = {"weight_decay": training.learning_rate, "muon_weight_decay": training.muon_learning_rate}
     mean = 0.5  # of a rate that falls to 0 along a line
     return {
-        f"training.{name}": _two_digits(1 / (mean * rate * steps_in_epoch)) for name, rate in both.items()
+        f"training.{name}": _two_digits(1 / (FADES_IN * mean * rate * steps_in_epoch))
+        for name, rate in rates.items()
     }
 
 
@@ -146,12 +162,12 @@ def _cost(run: RunConfig) -> float:
     return count_parameters(run.model, run.tokenizer.vocab_size)
 
 
-def _what(run: RunConfig) -> str:
-    shape = run.model
+def _what(settings: dict[str, Any]) -> str:
+    run = with_settings(preset_run(AUTO), settings)
+    shape, vocabulary = run.model, run.tokenizer.vocab_size
     return (
         f"{counted(shape.n_layers, 'layer')} of width {shape.d_model}, context {shape.context_length:,}, "
-        f"BPE of {counted(run.tokenizer.vocab_size, 'token')}: ≈ "
-        f"{rounded(count_parameters(shape, run.tokenizer.vocab_size))} parameters."
+        f"BPE of {counted(vocabulary, 'token')}: ≈ {rounded(count_parameters(shape, vocabulary))} parameters."
     )
 
 

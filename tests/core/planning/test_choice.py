@@ -1,12 +1,14 @@
 """Which size is chosen for a text, a machine and a time."""
 
+import math
+
 import pytest
 
 from core.config.presets import AUTO, preset_run
 from core.config.toml import with_settings
 from core.corpus.passages import CorpusTotals
 from core.events.runs import StepTimes
-from core.planning.choice import RUNGS, choose, pace_of, reference
+from core.planning.choice import FADES_IN, RUNGS, SELDOM, choose, pace_of, reference
 from core.planning.estimate import estimate_tokens
 
 MEGABYTE = 10**6
@@ -66,17 +68,21 @@ def test_next_to_no_text_is_no_error(text_bytes):
     assert chosen(10, text_bytes).settings["training.weight_decay"] <= 3
 
 
-def test_a_text_that_is_read_often_gets_decays_that_fade_in_an_epoch():
+def test_a_text_that_is_read_often_is_kept_from_being_learned_by_heart():
     seldom, often = (chosen(minutes, 4 * MEGABYTE).settings for minutes in (1, 10))
-    assert (seldom["training.weight_decay"], seldom["training.muon_weight_decay"]) == (0.1, 0)
-    steps = (
-        0.9 * estimate_tokens(preset_run(AUTO).tokenizer, CorpusTotals(9, 0, 4 * MEGABYTE)) / 1024
-    )  # in an epoch
-    training = preset_run(AUTO).training
-    assert often["training.weight_decay"] == pytest.approx(2 / steps / training.learning_rate, rel=0.06)
-    assert often["training.muon_weight_decay"] == pytest.approx(
-        2 / steps / training.muon_learning_rate, rel=0.06
-    )
+    assert seldom.keys() == often.keys()  # so that one takes the place of the other
+    auto = preset_run(AUTO)
+    own = {name: value for name, value in seldom.items() if name in SELDOM}
+    assert with_settings(auto, own) == auto
+    assert (often["model.induction_head"], often["tokenizer.vocab_size"]) == (False, 1024)
+    run = with_settings(auto, often)
+    steps = 0.9 * estimate_tokens(run.tokenizer, CorpusTotals(9, 0, 4 * MEGABYTE)) / 1024  # in an epoch
+    for decay, rate in (
+        (run.training.weight_decay, run.training.learning_rate),
+        (run.training.muon_weight_decay, run.training.muon_learning_rate),
+    ):
+        kept = math.prod(1 - rate * decay * (1 - step / steps) for step in range(round(steps)))
+        assert kept == pytest.approx(math.exp(-1 / FADES_IN), rel=0.06)  # of a weight, after an epoch
 
 
 @pytest.mark.parametrize(
