@@ -48,14 +48,17 @@ RUNGS = (
 FIRST_CONTEXT = 256  # with which a run begins, of a longer context
 REPEATED_EPOCHS = 2.5  # from so many on, a text is read often enough to be learned by heart
 FADES_IN = 0.6  # epochs
+LATE_STEPS, MANY_LAYERS = (
+    4000,
+    6,
+)  # a model has found by itself then what an induction head gives it; one of 4 layers had not
 SELDOM: dict[str, Any] = {  # the preset's own
     "model.induction_head": True,
     "tokenizer.vocab_size": 2048,
     "training.weight_decay": 0.1,
     "training.muon_weight_decay": 0.0,
 }
-# A head that finds what stood before soon finds what is learned by heart, and so does a vocabulary with many rare tokens.
-OFTEN: dict[str, Any] = {"model.induction_head": False, "tokenizer.vocab_size": 1024}
+OFTEN = {"tokenizer.vocab_size": 1024}  # fewer rare tokens to learn by heart
 MOST_DECAY = 3.0  # the largest that was tried
 MOST_EPOCHS = 16.0  # reading a text more often teaches nothing
 
@@ -99,11 +102,14 @@ def choose(run: RunConfig, totals: CorpusTotals, pace: float = 0.0) -> Choice:
     learned = replace(totals, bytes=round(text_bytes * (1 - run.corpus.validation_share)))
     settings = _settings(rung) | SELDOM
     epochs, steps = _epochs(settings, tokens, learned)
-    if epochs >= REPEATED_EPOCHS:
+    is_repeated = epochs >= REPEATED_EPOCHS
+    if is_repeated:
         settings |= OFTEN
         epochs, steps = _epochs(settings, tokens, learned)
         settings |= _decays(steps)
     taken = steps * min(epochs, MOST_EPOCHS)
+    if is_repeated and taken >= LATE_STEPS and rung.layers >= MANY_LAYERS:
+        settings["model.induction_head"] = False  # which finds sooner, too, what is learned by heart
     settings["training.eval_interval"] = min(max(round(taken / EVALUATIONS), FEWEST_BETWEEN), MOST_BETWEEN)
     if run.training.horizon in ("steps", "minutes"):  # of which epochs may be a limit
         settings["training.max_epochs"] = MOST_EPOCHS
