@@ -34,31 +34,30 @@ class Rung:
     width: int
     context: int
     batch: int
+    vocabulary: int
     average: float
 
 
 # The smallest first. The second and the third were equal at 7 million tokens of `starter`, before windows grew; where the last begins to
 # be best was not measured: 6 layers of 320 were behind at 5 millions, and better than 8 of 384 in as long as an hour takes here.
 RUNGS = (
-    Rung(0, 0, 4, 128, 256, 4, 0.97),
-    Rung(0, 1e5, 4, 192, 1024, 1, 0.98),
-    Rung(7e6, 2e6, 6, 256, 1024, 1, 0.98),
-    Rung(25e6, 3e6, 6, 320, 1024, 2, 0.99),
+    Rung(0, 0, 4, 128, 256, 4, 1024, 0.97),
+    Rung(0, 1e5, 4, 192, 1024, 1, 2048, 0.98),
+    Rung(7e6, 2e6, 6, 256, 1024, 1, 2048, 0.98),
+    Rung(25e6, 3e6, 6, 320, 1024, 2, 2048, 0.99),
 )
 FIRST_CONTEXT = 256  # with which a run begins, of a longer context
 REPEATED_EPOCHS = 2.5  # from so many on, a text is read often enough to be learned by heart
 FADES_IN = 0.6  # epochs
-LATE_STEPS, MANY_LAYERS = (
-    4000,
-    6,
-)  # a model has found by itself then what an induction head gives it; one of 4 layers had not
-SELDOM: dict[str, Any] = {  # the preset's own
+SELDOM = {  # the preset's own
     "model.induction_head": True,
-    "tokenizer.vocab_size": 2048,
     "training.weight_decay": 0.1,
     "training.muon_weight_decay": 0.0,
 }
-OFTEN = {"tokenizer.vocab_size": 1024}  # fewer rare tokens to learn by heart
+# With so many layers and steps a model finds by itself what an induction head gives it, and it is the last steps that learn by
+# heart: sooner with such a head, and with many rare tokens. One of 4 layers had not found it after 4,400 steps.
+MANY_LAYERS, MANY_STEPS = 6, 4000
+OFTEN = {"model.induction_head": False, "tokenizer.vocab_size": 1024}
 MOST_DECAY = 3.0  # the largest that was tried
 MOST_EPOCHS = 16.0  # reading a text more often teaches nothing
 
@@ -102,14 +101,12 @@ def choose(run: RunConfig, totals: CorpusTotals, pace: float = 0.0) -> Choice:
     learned = replace(totals, bytes=round(text_bytes * (1 - run.corpus.validation_share)))
     settings = _settings(rung) | SELDOM
     epochs, steps = _epochs(settings, tokens, learned)
-    is_repeated = epochs >= REPEATED_EPOCHS
-    if is_repeated:
-        settings |= OFTEN
-        epochs, steps = _epochs(settings, tokens, learned)
+    if epochs >= REPEATED_EPOCHS:
+        if rung.layers >= MANY_LAYERS and steps * epochs >= MANY_STEPS:
+            settings |= OFTEN
+            epochs, steps = _epochs(settings, tokens, learned)
         settings |= _decays(steps)
     taken = steps * min(epochs, MOST_EPOCHS)
-    if is_repeated and taken >= LATE_STEPS and rung.layers >= MANY_LAYERS:
-        settings["model.induction_head"] = False  # which finds sooner, too, what is learned by heart
     settings["training.eval_interval"] = min(max(round(taken / EVALUATIONS), FEWEST_BETWEEN), MOST_BETWEEN)
     if run.training.horizon in ("steps", "minutes"):  # of which epochs may be a limit
         settings["training.max_epochs"] = MOST_EPOCHS
@@ -125,6 +122,7 @@ def _settings(rung: Rung) -> dict[str, Any]:
         "model.n_heads": heads_beside(shape, rung.width),
         "model.d_ff": d_ff_beside(shape, rung.width),
         "model.context_length": rung.context,
+        "tokenizer.vocab_size": rung.vocabulary,
         "training.batch_size": rung.batch,
         "training.context_growth": rung.context // FIRST_CONTEXT,
         "training.average_decay": rung.average,
