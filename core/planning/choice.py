@@ -47,17 +47,17 @@ RUNGS = (
     Rung(25e6, 3e6, 6, 320, 1024, 2, 2048, 0.99),
 )
 FIRST_CONTEXT = 256  # with which a run begins, of a longer context
-REPEATED_EPOCHS = 2.5  # from so many on, a text is read often enough to be learned by heart
-FADES_IN = 0.6  # epochs
+REPEATED_EPOCHS = 2.0  # from so many on, a text is read often enough to be learned by heart
 SELDOM = {  # the preset's own
     "model.induction_head": True,
     "training.weight_decay": 0.1,
     "training.muon_weight_decay": 0.0,
 }
+FADES_IN, FADES_SOONER_IN = 1.0, 0.6  # epochs
 # With so many layers and steps a model finds by itself what an induction head gives it, and it is the last steps that learn by
-# heart: sooner with such a head, and with many rare tokens. One of 4 layers had not found it after 4,400 steps.
+# heart: sooner with such a head, with many rare tokens and with small decays. One of 4 layers had not found it after 4,400 steps.
 MANY_LAYERS, MANY_STEPS = 6, 4000
-OFTEN = {"model.induction_head": False, "tokenizer.vocab_size": 1024}
+LATE = {"model.induction_head": False, "tokenizer.vocab_size": 1024}
 MOST_DECAY = 3.0  # the largest that was tried
 MOST_EPOCHS = 16.0  # reading a text more often teaches nothing
 
@@ -102,10 +102,12 @@ def choose(run: RunConfig, totals: CorpusTotals, pace: float = 0.0) -> Choice:
     settings = _settings(rung) | SELDOM
     epochs, steps = _epochs(settings, tokens, learned)
     if epochs >= REPEATED_EPOCHS:
+        fades_in = FADES_IN
         if rung.layers >= MANY_LAYERS and steps * epochs >= MANY_STEPS:
-            settings |= OFTEN
+            settings |= LATE
             epochs, steps = _epochs(settings, tokens, learned)
-        settings |= _decays(steps)
+            fades_in = FADES_SOONER_IN
+        settings |= _decays(fades_in * steps)
     taken = steps * min(epochs, MOST_EPOCHS)
     settings["training.eval_interval"] = min(max(round(taken / EVALUATIONS), FEWEST_BETWEEN), MOST_BETWEEN)
     if run.training.horizon in ("steps", "minutes"):  # of which epochs may be a limit
@@ -137,8 +139,8 @@ def _epochs(settings: dict[str, Any], tokens: float, learned: CorpusTotals) -> t
     return read / in_epoch, in_epoch / _tokens_per_step(run)
 
 
-def _decays(steps_in_epoch: float) -> dict[str, float]:
-    """Weight decays with which a weight that is not learned again falls to 1 / e in `FADES_IN`.
+def _decays(steps: float) -> dict[str, float]:
+    """Weight decays with which a weight that is not learned again falls to 1 / e in so many steps.
 
     Source:
         Wang and Aitchison, "How to set AdamW's weight decay as you scale model and dataset size", 2024 (arXiv:2405.13698):
@@ -147,10 +149,7 @@ def _decays(steps_in_epoch: float) -> dict[str, float]:
     training = preset_run(AUTO).training
     rates = {"weight_decay": training.learning_rate, "muon_weight_decay": training.muon_learning_rate}
     mean = 0.5  # of a rate that falls to 0 along a line
-    return {
-        f"training.{name}": _two_digits(1 / (FADES_IN * mean * rate * steps_in_epoch))
-        for name, rate in rates.items()
-    }
+    return {f"training.{name}": _two_digits(1 / (mean * rate * steps)) for name, rate in rates.items()}
 
 
 def _two_digits(value: float) -> float:

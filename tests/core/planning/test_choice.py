@@ -8,7 +8,7 @@ from core.config.presets import AUTO, preset_run
 from core.config.toml import with_settings
 from core.corpus.passages import CorpusTotals
 from core.events.runs import StepTimes
-from core.planning.choice import FADES_IN, RUNGS, SELDOM, choose, pace_of, reference
+from core.planning.choice import FADES_IN, FADES_SOONER_IN, RUNGS, SELDOM, choose, pace_of, reference
 from core.planning.estimate import estimate_tokens
 
 MEGABYTE = 10**6
@@ -68,21 +68,34 @@ def test_next_to_no_text_is_no_error(text_bytes):
     assert chosen(10, text_bytes).settings["training.weight_decay"] <= 3
 
 
-def test_a_text_that_is_read_often_is_kept_from_being_learned_by_heart():
-    seldom, often = (chosen(minutes, 4 * MEGABYTE).settings for minutes in (1, 10))
-    assert seldom.keys() == often.keys()  # so that one takes the place of the other
-    auto = preset_run(AUTO)
+def test_a_text_that_is_read_seldom_gets_what_the_preset_has():
+    auto, seldom = preset_run(AUTO), chosen(1, 4 * MEGABYTE).settings
     own = {name: value for name, value in seldom.items() if name in SELDOM}
     assert with_settings(auto, own) == auto
-    assert (often["model.induction_head"], often["tokenizer.vocab_size"]) == (False, 1024)
-    run = with_settings(auto, often)
-    steps = 0.9 * estimate_tokens(run.tokenizer, CorpusTotals(9, 0, 4 * MEGABYTE)) / 1024  # in an epoch
+    assert own.keys() == SELDOM.keys()
+
+
+@pytest.mark.parametrize(
+    ("minutes", "text_bytes", "fades_in", "begins_with_induction"),
+    [(3, MEGABYTE, FADES_IN, True), (9, 4 * MEGABYTE, FADES_SOONER_IN, False)],
+)
+def test_a_text_that_is_read_often_gets_decays_that_fade(
+    minutes, text_bytes, fades_in, begins_with_induction
+):
+    settings = chosen(minutes, text_bytes).settings
+    run = with_settings(preset_run(AUTO), settings)
+    assert (
+        settings.keys() == chosen(1, 100 * MEGABYTE).settings.keys()
+    )  # so that one takes the place of the other
+    assert run.model.induction_head == begins_with_induction
+    assert run.tokenizer.vocab_size == (2048 if begins_with_induction else 1024)
+    steps = 0.9 * estimate_tokens(run.tokenizer, CorpusTotals(9, 0, text_bytes)) / 1024  # in an epoch
     for decay, rate in (
         (run.training.weight_decay, run.training.learning_rate),
         (run.training.muon_weight_decay, run.training.muon_learning_rate),
     ):
         kept = math.prod(1 - rate * decay * (1 - step / steps) for step in range(round(steps)))
-        assert kept == pytest.approx(math.exp(-1 / FADES_IN), rel=0.06)  # of a weight, after an epoch
+        assert math.log(kept) == pytest.approx(-1 / fades_in, rel=0.06)  # of a weight, after an epoch
 
 
 @pytest.mark.parametrize(
