@@ -48,11 +48,6 @@ RUNGS = (
 )
 FIRST_CONTEXT = 256  # with which a run begins, of a longer context
 REPEATED_EPOCHS = 2.0  # from so many on, a text is read often enough to be learned by heart
-SELDOM = {  # the preset's own
-    "model.induction_head": True,
-    "training.weight_decay": 0.1,
-    "training.muon_weight_decay": 0.0,
-}
 FADES_IN, FADES_SOONER_IN = 1.0, 0.6  # epochs
 # With so many layers and steps a model finds by itself what an induction head gives it, and it is the last steps that learn by
 # heart: sooner with such a head, with many rare tokens and with small decays. One of 4 layers had not found it after 4,400 steps.
@@ -99,7 +94,7 @@ def choose(run: RunConfig, totals: CorpusTotals, pace: float = 0.0) -> Choice:
     borne = [rung for rung in RUNGS if rung.from_bytes <= text_bytes]
     rung = [one for one in borne if one.from_tokens <= tokens][-1]
     learned = replace(totals, bytes=round(text_bytes * (1 - run.corpus.validation_share)))
-    settings = _settings(rung) | SELDOM
+    settings = _settings(rung)
     epochs, steps = _epochs(settings, tokens, learned)
     if epochs >= REPEATED_EPOCHS:
         fades_in = FADES_IN
@@ -117,17 +112,21 @@ def choose(run: RunConfig, totals: CorpusTotals, pace: float = 0.0) -> Choice:
 
 
 def _settings(rung: Rung) -> dict[str, Any]:
-    shape = preset_run(AUTO).model
+    """All that a choice may set, so that one takes the place of another; what no rung says as the preset has it."""
+    auto = preset_run(AUTO)
     return {
         "model.n_layers": rung.layers,
         "model.d_model": rung.width,
-        "model.n_heads": heads_beside(shape, rung.width),
-        "model.d_ff": d_ff_beside(shape, rung.width),
+        "model.n_heads": heads_beside(auto.model, rung.width),
+        "model.d_ff": d_ff_beside(auto.model, rung.width),
         "model.context_length": rung.context,
+        "model.induction_head": auto.model.induction_head,
         "tokenizer.vocab_size": rung.vocabulary,
         "training.batch_size": rung.batch,
         "training.context_growth": rung.context // FIRST_CONTEXT,
         "training.average_decay": rung.average,
+        "training.weight_decay": auto.training.weight_decay,
+        "training.muon_weight_decay": auto.training.muon_weight_decay,
     }
 
 
