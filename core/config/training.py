@@ -47,7 +47,7 @@ class TrainingConfig(Config):
     max_minutes: float = setting(
         10.0,
         "Minutes",
-        "If the run is trained for minutes: a few steps are timed at the start, and as many are planned as fit, with evaluations and checkpoints.",
+        "If the run is trained for minutes: a few steps are timed at the start, and as many are planned as fit, with evaluations and checkpoints; at evaluations the end moves where steps take another time by then.",
         gt=0,
         le=1e6,
     )

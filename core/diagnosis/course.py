@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from core.events.runs import Evaluated, RunPrepared
+from core.events.runs import EndMoved, Evaluated, RunPrepared
 
 BLOCK = 10  # steps
 RECENT = 10  # blocks: what counts as now
@@ -42,10 +42,11 @@ class Course:
         self._block: list[float] = []
         self.expected: tuple[tuple[int, float, float], ...] = ()  # as `RunPrepared` has it
 
-    def prepare(self, prepared: RunPrepared) -> None:
-        """The run begins or goes on."""
-        self.vocab_size, self.max_steps = prepared.vocab_size, prepared.max_steps
-        self.expected = prepared.expected
+    def prepare(self, event: RunPrepared | EndMoved) -> None:
+        """The run begins or goes on, or its end has moved."""
+        if isinstance(event, RunPrepared):
+            self.vocab_size = event.vocab_size
+        self.max_steps, self.expected = event.max_steps, event.expected
 
     def add_step(self, step: int, loss: float, learning_rate: float, epoch: float) -> bool:
         """Take in a step; True where it completes a block."""

@@ -20,7 +20,7 @@ from core.diagnosis.findings import (
 )
 from core.errors.runs import TrainingDivergedError
 from core.events.base import Event
-from core.events.runs import Evaluated, RemarkMade, RunPrepared, StepDone
+from core.events.runs import EndMoved, Evaluated, RemarkMade, RunPrepared, StepDone
 from core.runs.history import RunHistory
 
 SLOW_INTERVAL = 10 * BLOCK  # steps between two looks at what shows over hundreds of them
@@ -49,7 +49,7 @@ class Doctor:
         if isinstance(event, Evaluated):
             self._course.add_evaluation(event)
             return self._look(event.step, AFTER_AN_EVALUATION)
-        if isinstance(event, RunPrepared):
+        if isinstance(event, RunPrepared | EndMoved):
             self._course.prepare(event)
         return []
 

@@ -1,6 +1,6 @@
 """What a run reports, from the library's text to its last checkpoint."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from core.events.base import Event, WorkProgress
@@ -120,6 +120,19 @@ class MachineNoted(Event):
     program: str
     python: str
     torch: str
+
+
+@dataclass(frozen=True, slots=True)
+class EndMoved(Event):
+    """A run in minutes will end after another step than was planned, for its steps take another time; `expected` as above."""
+
+    step: int
+    max_steps: int
+    expected: tuple[tuple[int, float, float], ...] = ()
+
+    def moved(self, prepared: RunPrepared) -> RunPrepared:
+        """What was prepared, with its new end."""
+        return replace(prepared, max_steps=self.max_steps, expected=self.expected)
 
 
 @dataclass(frozen=True, slots=True)

@@ -114,14 +114,6 @@ def estimate_run(
     )
 
 
-def likely_parameters(run: RunConfig, totals: CorpusTotals) -> int:
-    """About how many parameters the model has; without a text, with the whole vocabulary."""
-    if totals.characters:
-        return estimate_run(run, totals).parameters
-    chars = run.tokenizer.kind == "char"
-    return count_parameters(run.model, CHARACTERS_IN_USE if chars else run.tokenizer.vocab_size)
-
-
 def memory_to_train(run: RunConfig, vocab_size: int, rows: int) -> int:
     """About how much memory training takes with so many sequences computed at once."""
     training = run.training
@@ -218,7 +210,9 @@ def characters_to_tokens(tokenizer: TokenizerConfig, totals: CorpusTotals, chara
 
 
 def estimate_vocab_size(tokenizer: TokenizerConfig, training_tokens: int) -> int:
-    """About how many tokens the vocabulary has: short texts do not fill a large one."""
+    """About how many tokens the vocabulary has: short texts do not fill a large one; without a text, all."""
     if tokenizer.kind == "char":
         return CHARACTERS_IN_USE
+    if not training_tokens:
+        return tokenizer.vocab_size
     return min(tokenizer.vocab_size, BEFORE_LEARNING[tokenizer.kind] + training_tokens)

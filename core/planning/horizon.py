@@ -1,7 +1,7 @@
 """How many optimizer steps a run's horizon comes to: exact where the windows of its text are known, else an estimate."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from core.config.run import RunConfig
 from core.config.training import TrainingConfig
@@ -17,11 +17,15 @@ class Epoch:
 
 @dataclass(frozen=True, slots=True)
 class RunCosts:
-    """What a run's time goes into, in seconds: a step; an evaluation with its sample and checkpoint; a snapshot."""
+    """What a run's time goes into, in seconds: a step; an evaluation with its sample and checkpoint; a snapshot.
+
+    `steps` has a step's seconds by the parts into which windows are cut then, where they were timed; `step` is their mean.
+    """
 
     step: float
     evaluation: float = 0.0
     snapshot: float = 0.0
+    steps: dict[int, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from core.events.base import Event
 from core.events.runs import (
     CheckpointSaved,
     DatasetBuilt,
+    EndMoved,
     Evaluated,
     RemarkMade,
     RunEnded,
@@ -119,6 +120,8 @@ class RunHistory:
             case RunPrepared():
                 self.prepared, self.ended = event, None
                 self.cut_after(event.start_step)
+            case EndMoved() if self.prepared is not None:
+                self.prepared = event.moved(self.prepared)
             case DatasetBuilt():
                 self.dataset = event
             case RunEnded():

@@ -13,6 +13,7 @@ from core.events.documents import (
 from core.events.replies import ContextMoved, ModelOpened, PromptRead, ReplyEnded
 from core.events.runs import (
     DatasetBuilt,
+    EndMoved,
     Evaluated,
     RemarkMade,
     ReportWritten,
@@ -96,6 +97,11 @@ def _(event: RunPrepared) -> str:
         f"vocabulary {counted(event.vocab_size, 'token')}, "
         f"{counted(event.max_steps, 'step')} of {counted(event.tokens_per_step, 'token')}, {event.device}, {event.precision}."
     )
+
+
+@event_line.register
+def _(event: EndMoved) -> str:
+    return f"Ends after step {event.max_steps:,} by now: so many fit into its minutes."
 
 
 @event_line.register

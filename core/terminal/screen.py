@@ -33,7 +33,7 @@ from core.events.documents import (
     TextIndexed,
 )
 from core.events.replies import ContextMoved, ModelOpened, PromptRead, ReplyEnded, TokenWritten
-from core.events.runs import DatasetBuilt, RunEnded, RunPrepared, StepDone
+from core.events.runs import DatasetBuilt, EndMoved, RunEnded, RunPrepared, StepDone
 from core.events.scoring import SampleEvaluated, TextScored
 from core.events.seen import SeenFound, SeenLocated
 from core.events.selftest import CheckEnded
@@ -282,6 +282,12 @@ class Screen:
         self._end_bar()
         self._line(event_line(event))
         self._start_bar("Training", event.max_steps, event.start_step)
+
+    @show.register
+    def _(self, event: EndMoved) -> None:
+        self._line(event_line(event))
+        if self._bar is not None:
+            self._progress.update(self._bar, total=event.max_steps)
 
     @show.register
     def _(self, event: StepDone) -> None:

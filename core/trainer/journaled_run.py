@@ -15,7 +15,7 @@ from core.disk.files import write_whole
 from core.errors.runs import RunFinishedError, TrainingDivergedError, raising_memory_errors
 from core.errors.system import WorkspaceGoneError
 from core.events.base import Notice, Task
-from core.events.runs import CheckpointBegun, CheckpointSaved, Evaluated, RunEnded, RunPrepared
+from core.events.runs import CheckpointBegun, CheckpointSaved, EndMoved, Evaluated, RunEnded, RunPrepared
 from core.planning.expectation import Learned, expected_curve, is_foreseeable
 from core.planning.step_times import remembering_times
 from core.runs.catalog import read_config
@@ -120,17 +120,25 @@ def _foreseen(
     before = [event for event in read_events(folder.events) if isinstance(event, RunPrepared)]
     with closing(events):
         for event in events:
-            if not isinstance(event, RunPrepared):
+            if isinstance(event, RunPrepared):
+                tokens_per_step = event.tokens_per_step
+                curve = before[-1].expected if before and event.start_step else ()
+            elif not isinstance(event, EndMoved):
                 yield event
                 continue
-            curve = before[-1].expected if before and event.start_step else ()
             if is_foreseeable(config) and not (curve and curve[-1][0] == event.max_steps):
-                curve = _curve(event, workspace, config, dataset, stop) or curve
+                steps = event.max_steps
+                curve = _curve(steps, tokens_per_step, workspace, config, dataset, stop) or curve
             yield replace(event, expected=curve)
 
 
 def _curve(
-    prepared: RunPrepared, workspace: Workspace, config: RunConfig, dataset: Dataset, stop: StopToken
+    steps: int,
+    tokens_per_step: int,
+    workspace: Workspace,
+    config: RunConfig,
+    dataset: Dataset,
+    stop: StopToken,
 ) -> tuple[tuple[int, float, float], ...]:
     """What is expected of a run; nothing where it is not known how hard its text is."""
     try:
@@ -140,7 +148,7 @@ def _curve(
     if not bits:
         return ()
     learned = Learned(bits, dataset.bytes_per_token * dataset.train_tokens, dataset.bytes_per_token)
-    return expected_curve(learned, prepared.tokens_per_step, prepared.max_steps)
+    return expected_curve(learned, tokens_per_step, steps)
 
 
 def _watched(events: Task[None], folder: RunFolder, config: DoctorConfig, step: int) -> Task[None]:

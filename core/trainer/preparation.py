@@ -314,6 +314,7 @@ def _restored(place: RunPlace, stop: StopToken, resume_at: int | None) -> Task[S
         train_state=train_state,
         compute=compute,
         plan=plan,
+        costs=costs,
         progress=progress,
         group=place.group,
         best_val_loss=best_val_loss,

@@ -6,11 +6,12 @@ The loop itself knows nothing of evaluation, checkpoints or snapshots.
 import math
 from collections.abc import Callable, Generator
 from contextlib import closing
+from dataclasses import replace
 
 from core.control import StopToken
 from core.errors.runs import OutOfMemoryError, TrainingDivergedError
 from core.events.base import Notice, Task
-from core.events.runs import Evaluated, RunEnded, RunPrepared, SampleWritten, StepDone
+from core.events.runs import EndMoved, Evaluated, RunEnded, RunPrepared, SampleWritten, StepDone
 from core.planning.horizon import windows_per_step
 from core.runs.checkpoint import drop_snapshots_after
 from core.runs.pointers import snapshot_steps
@@ -19,6 +20,7 @@ from core.trainer.hardware import note_machine
 from core.trainer.samples import write_samples
 from core.trainer.saves import save, save_snapshot_now, saved_at_last, saved_by_now
 from core.trainer.session import Session
+from core.trainer.trial import moved_plan
 from core.training.compute import cpu_threads
 from core.training.core_sharing import sharing_cores
 
@@ -43,9 +45,8 @@ def _steps_and_looks(session: Session, stop: StopToken, look_at_load: Callable[[
     yield from _snapshot_of_the_start(session)
     complete = True
     if evaluation_was_missed(session):
-        with session.averaged_weights():
-            complete = yield from _look_and_save(session, stop)
-    saved_step = session.progress.step
+        complete = yield from _timed_look(session, stop)
+    saved_step, began = session.progress.step, stop.clock()
     for done in _steps(session, stop):
         yield done
         look_at_load()
@@ -56,9 +57,9 @@ def _steps_and_looks(session: Session, stop: StopToken, look_at_load: Callable[[
         if _snapshot_is_due(session):
             yield from save_snapshot_now(session)
         if _evaluation_is_due(session):
-            with session.averaged_weights():
-                complete = yield from _look_and_save(session, stop)
-            saved_step = done.step
+            yield from _moved_end(session, saved_step, stop.clock() - began)
+            complete = yield from _timed_look(session, stop)
+            saved_step, began = done.step, stop.clock()
             if _stops_early(session):
                 break
     step = session.progress.step
@@ -73,12 +74,28 @@ def _steps_and_looks(session: Session, stop: StopToken, look_at_load: Callable[[
 def _steps(session: Session, stop: StopToken) -> Generator[StepDone | Notice, None, None]:
     """The loop's steps. One for which the memory was too small is taken again, in smaller parts from there on."""
     while not _stops_early(session):
+        plan = session.plan
         try:
-            yield from session.steps(stop)
-            return
+            for done in session.steps(stop):
+                yield done
+                if session.plan != plan:
+                    break
+            else:
+                return
+            continue
         except OutOfMemoryError as error:
             notice = session.halve_micro_batch(error)
         yield notice
+
+
+def _moved_end(session: Session, begun: int, seconds: float) -> Task[None]:
+    """Where the end of a run in minutes has to move: the steps since `begun` took so many seconds."""
+    if session.training.horizon != "minutes" or session.progress.step >= session.plan.steps:
+        return
+    plan = moved_plan(session, begun, seconds)
+    if plan != session.plan:
+        session.plan = plan
+        yield EndMoved(session.progress.step, plan.steps)
 
 
 def _stops_early(session: Session) -> bool:
@@ -119,6 +136,16 @@ def evaluation_was_missed(session: Session) -> bool:
     if step == 0:
         return True
     return _evaluation_is_due(session) and read_state(session.folder.checkpoint(step)).val_loss is None
+
+
+def _timed_look(session: Session, stop: StopToken) -> Task[bool]:
+    """As `_look_and_save`, with the average of the weights, where the run keeps one."""
+    began = stop.clock()
+    with session.averaged_weights():
+        complete = yield from _look_and_save(session, stop)
+    if session.costs is not None:
+        session.costs = replace(session.costs, evaluation=stop.clock() - began)
+    return complete
 
 
 def _look_and_save(session: Session, stop: StopToken) -> Task[bool]:

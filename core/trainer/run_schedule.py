@@ -10,7 +10,7 @@ from core.config.training import TrainingConfig
 from core.planning.horizon import Epoch, RunCosts, StepsTaken, planned_steps
 from core.runs.state import CheckpointState
 from core.training.loop import Plan, TrainingProgress
-from core.training.schedule import ScheduleStart, learning_rate_at, warmup_steps
+from core.training.schedule import ScheduleStart, learning_rate_at, warmup_steps, window_parts
 
 HORIZON_SETTINGS = (
     *("horizon", "max_steps", "max_epochs", "max_tokens", "max_minutes"),
@@ -18,6 +18,9 @@ HORIZON_SETTINGS = (
 )
 RATE_SETTINGS = ("learning_rate", "min_learning_rate", "schedule")
 WARMUP_SETTINGS = ("warmup_steps", "warmup_ratio")
+LEAST_MOVE = (
+    0.01  # of the steps that were planned, and more than 1: by so many the end of a run in minutes moves
+)
 UNPLANNED = sys.maxsize  # steps of a run whose horizon is minutes, until a few of them are timed
 
 
@@ -51,7 +54,7 @@ def plan_on(
     earlier = ScheduleStart(*state.schedule_from) if state.schedule_from else None
     training = config.training
     old = new_plan(config.model_copy(update={"training": before}), dataset, progress, earlier)
-    old = dataclasses.replace(old, warmup_steps=state.planned_warmup)
+    old = dataclasses.replace(old, warmup_steps=state.planned_warmup, most_parts=state.planned_parts)
     if state.planned_steps is not None:
         old = dataclasses.replace(old, steps=state.planned_steps)
     if _equal(training, before, (*HORIZON_SETTINGS, *RATE_SETTINGS, *WARMUP_SETTINGS)):
@@ -59,7 +62,9 @@ def plan_on(
     plan = new_plan(config, dataset, progress, earlier, costs)
     if progress.step == 0:
         return plan
-    warmup = warmup_steps(before, old.steps) if old.warmup_steps is None else old.warmup_steps
+    if training.context_growth == before.context_growth:
+        plan = dataclasses.replace(plan, most_parts=_parts(before, old, progress.step))
+    warmup = _warmup(before, old)
     if earlier is None and progress.step < warmup:
         is_kept = _equal(training, before, WARMUP_SETTINGS)  # a share of another run would move the rate
         return dataclasses.replace(plan, warmup_steps=warmup if is_kept else None)
@@ -69,6 +74,37 @@ def plan_on(
     rate = learning_rate_at(progress.step, before, old.steps, earlier, warmup)
     start = ScheduleStart(progress.step, rate * training.learning_rate / before.learning_rate)
     return dataclasses.replace(plan, start=start)
+
+
+def plan_again(
+    config: RunConfig, dataset: Dataset, progress: TrainingProgress, old: Plan, costs: RunCosts
+) -> Plan:
+    """The plan of a run in minutes whose steps take another time by now: what is left of its schedule is stretched or shortened.
+
+    Args:
+        costs: What its steps take from here on.
+    """
+    plan = new_plan(config, dataset, progress, costs=costs)
+    steps, left = max(plan.steps, progress.step + 1), old.steps - progress.step
+    if abs(steps - old.steps) <= max(1, LEAST_MOVE * old.steps):
+        return old
+    warmup = _warmup(config.training, old)
+    if old.start is None and progress.step < warmup:
+        return dataclasses.replace(old, steps=steps, warmup_steps=warmup)
+    most = _parts(config.training, old, progress.step)
+    first, highest = old.start or ScheduleStart(warmup, config.training.learning_rate)
+    begun = round(
+        progress.step - (progress.step - first) * (steps - progress.step) / left
+    )  # the same share is done
+    return dataclasses.replace(old, steps=steps, start=ScheduleStart(begun, highest), most_parts=most)
+
+
+def _warmup(training: TrainingConfig, plan: Plan) -> int:
+    return warmup_steps(training, plan.steps) if plan.warmup_steps is None else plan.warmup_steps
+
+
+def _parts(training: TrainingConfig, plan: Plan, step: int) -> int:
+    return window_parts(training, step, plan.steps, plan.most_parts)
 
 
 def _equal(one: TrainingConfig, other: TrainingConfig, names: tuple[str, ...]) -> bool:

@@ -25,6 +25,7 @@ from core.events.runs import Evaluated, StepDone
 from core.model.initialisation import SkipInit
 from core.model.lora import add_adapters, is_adapter
 from core.model.transformer import Transformer
+from core.planning.horizon import RunCosts
 from core.runs.checkpoint_writer import CheckpointWriter
 from core.runs.folder import RunFolder, Workspace
 from core.runs.loading import model_weights
@@ -80,6 +81,7 @@ class Session:
     best_val_loss: float | None = None
     best_step: int | None = None
     early_stopping: EarlyStopping = field(default_factory=lambda: EarlyStopping(0, 0.0))
+    costs: RunCosts | None = None  # of a run in minutes, as far as they are known
     micro_batch_size: int = 0  # rows of a batch that are computed at once; 0: all
     writer: CheckpointWriter = field(default_factory=CheckpointWriter)
 
@@ -217,7 +219,7 @@ class Session:
     ) -> Evaluated | None:
         """How good the model is now on these batches, and on those of the group; None where `stop` was set meanwhile."""
         state, step = self.train_state, self.progress.step
-        cuts = window_parts(self.training, step, self.plan.steps)
+        cuts = window_parts(self.training, step, self.plan.steps, self.plan.most_parts)
         return evaluate(
             state.compute_model, batches, state.precision, step, stop, self.micro_batch_size, group, cuts
         )

@@ -24,7 +24,7 @@ from core.runs.folder import RunFolder
 from core.runs.journal import read_events
 from core.runs.loading import model_weights
 from core.runs.tensor_file import write_tensors
-from core.trainer.run_schedule import new_plan
+from core.trainer.run_schedule import new_plan, plan_again
 from core.training.compute import cpu_threads
 from core.training.loop import Plan, TrainingProgress
 from core.training.optimizer import optimizer_tensors
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 AT_REST = ScheduleStart(0, 0.0)  # a learning rate of 0 changes no weight
 MOST_STEPS = 20
 STEP_SECONDS, EVALUATION_SECONDS = 5.0, 2.0  # after which no further one is taken
+LEAST_SECONDS = 5.0  # of steps, from which it can be told how long the next ones take
 FEW_PASSES = 4  # of a step's; the others are taken to last as long
 FEW_TOKENS = 8  # the same for a sample
 
@@ -48,6 +49,7 @@ def plan_for_minutes(session: "Session", stop: StopToken) -> Task[Plan | None]:
     if costs is None:
         return None
     plan = new_plan(session.config, session.dataset, session.progress, session.plan.start, costs)
+    session.costs = costs
     minutes = (
         f"{session.training.max_minutes:g} {'minute' if session.training.max_minutes == 1 else 'minutes'}"
     )
@@ -67,8 +69,8 @@ def time_run(session: "Session", stop: StopToken) -> RunCosts | None:
     """
     group = session.group
     with cpu_threads(session.compute.threads), _leaving_no_trace(session):
-        step = _step_seconds(session, stop)
-        if step is None:
+        steps = _step_seconds(session, stop)
+        if steps is None:
             return None
         takes_part = group.is_main or group.shards
         saving = _saving_seconds(session) if takes_part else (0.0, 0.0)
@@ -78,7 +80,23 @@ def time_run(session: "Session", stop: StopToken) -> RunCosts | None:
             evaluation = 0.0
     if group.should_stop(stop):
         return None
-    return group.broadcast(RunCosts(step, evaluation + saving[0], saving[1]))
+    mean = _seconds_of(session.training, steps, 0, 1, 1)
+    return group.broadcast(RunCosts(mean, evaluation + saving[0], saving[1], steps))
+
+
+def moved_plan(session: "Session", begun: int, seconds: float) -> Plan:
+    """The plan of a run in minutes after the steps since `begun` took so many seconds; the one it has, where that fits.
+
+    All processes of a group get the same.
+    """
+    step, plan, costs = session.progress.step, session.plan, session.costs
+    if costs is not None and seconds >= LEAST_SECONDS:
+        training = session.training
+        slower = seconds / _seconds_of(training, costs.steps, begun, step, plan.steps)
+        to_come = slower * _seconds_of(training, costs.steps, step, plan.steps, plan.steps)
+        lately = RunCosts(to_come / (plan.steps - step), costs.evaluation)  # snapshots were among the steps
+        plan = plan_again(session.config, session.dataset, session.progress, plan, lately)
+    return session.group.broadcast(plan)
 
 
 def remembered_costs(
@@ -117,15 +135,27 @@ def _leaving_no_trace(session: "Session") -> Iterator[None]:
                 scaler.load_state_dict(scale)
 
 
-def _step_seconds(session: "Session", stop: StopToken) -> float | None:
-    """Seconds of a step, the mean over the lengths that the run's windows will have."""
-    mean = 0.0
-    for parts, share in growth_phases(session.training).items():
+def _step_seconds(session: "Session", stop: StopToken) -> dict[int, float] | None:
+    """Seconds of a step, by the parts into which the run's windows will be cut."""
+    steps = {}
+    for parts in growth_phases(session.training):
         seconds = _seconds_with(session, parts, stop)
         if seconds is None:
             return None
-        mean += share * seconds
-    return mean
+        steps[parts] = seconds
+    return steps
+
+
+def _seconds_of(
+    training: TrainingConfig, steps: dict[int, float], first: float, last: float, total: float
+) -> float:
+    """What the steps between two of a run of `total` take; each 1 where none were timed."""
+    seconds = begin = 0.0
+    for parts, share in growth_phases(training).items():
+        end = begin + share * total
+        seconds += steps.get(parts, 1.0) * max(0.0, min(last, end) - max(first, begin))
+        begin = end
+    return seconds
 
 
 def _seconds_with(session: "Session", parts: int, stop: StopToken) -> float | None:
@@ -145,11 +175,11 @@ def _median_seconds(session: "Session", parts: int, passes: int, stop: StopToken
     """Of steps with so many passes, at a learning rate of 0; the first one warms up, where there is another."""
     changes = {"gradient_accumulation_steps": passes, "context_growth": parts}
     config = session.step_training.model_copy(update=changes)
-    plan, group = Plan(MOST_STEPS, 1.0, AT_REST), session.group
+    plan, group = Plan(2 * MOST_STEPS, 1.0, AT_REST), session.group  # in whose first half no window grows
     steps = session.steps(stop, training=config, plan=plan, progress=TrainingProgress())
     seconds: list[float] = []
     with closing(steps):
-        for done in steps:
+        for done in islice(steps, MOST_STEPS):
             seconds.append(done.seconds)
             if group.all_reduce(sum(seconds)) > STEP_SECONDS * group.world_size:
                 break

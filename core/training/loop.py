@@ -63,13 +63,14 @@ class TrainState:
 class Plan:
     """How far a run goes, in optimizer steps, how many windows show the text once, and a schedule's late beginning.
 
-    `warmup_steps` is None where the settings say it.
+    `warmup_steps` and `most_parts`, into which windows are cut at most, are None where the settings say it.
     """
 
     steps: int
     windows_per_epoch: float
     start: ScheduleStart | None = None
     warmup_steps: int | None = None
+    most_parts: int | None = None
 
 
 @dataclass(slots=True)
@@ -115,7 +116,7 @@ def train(
         step, passes = progress.step, config.gradient_accumulation_steps
         learning_rate = learning_rate_at(step, config, plan.steps, plan.start, plan.warmup_steps)
         set_learning_rate(optimizer, learning_rate)
-        cuts = window_parts(config, step, plan.steps)
+        cuts = window_parts(config, step, plan.steps, plan.most_parts)
         starts = [progress.windows + number * config.batch_size for number in range(passes)]
         batches = [batch_at(seen, cuts) for seen in starts]
         most_rows = group.largest_share(config.batch_size * cuts) if group.shards else 0  # all pass as often

@@ -57,17 +57,21 @@ def learning_rate_at(
     return lowest + (highest - lowest) * left
 
 
-def window_parts(config: TrainingConfig, step: int, total_steps: int) -> int:
+def window_parts(config: TrainingConfig, step: int, total_steps: int, most: int | None = None) -> int:
     """Into how many parts each window is cut in the step that follows `step` earlier ones, and in an evaluation there.
 
     `context_growth` of them in the first half of a run, half as many in the next quarter, and so on.
+
+    Args:
+        most: Into so many they were cut when the run's end was changed; they do not become shorter again.
 
     Source:
         Li, Zhang and He, "The Stability-Efficiency Dilemma", 2022 (arXiv:2108.06084): sequences that grow.
     """
     left = 1 - step / total_steps if step < total_steps else 0.0
     halvings = math.floor(-math.log2(left)) if left else config.context_growth
-    return max(1, config.context_growth >> halvings)
+    parts = max(1, config.context_growth >> halvings)
+    return parts if most is None else min(parts, most)
 
 
 def growth_phases(config: TrainingConfig) -> dict[int, float]:

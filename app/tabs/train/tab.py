@@ -34,7 +34,7 @@ from core.corpus.passages import CorpusTotals
 from core.events.base import Event, Notice
 from core.events.runs import SampleWritten
 from core.planning.choice import Choice, choose
-from core.planning.estimate import likely_parameters
+from core.planning.estimate import estimate_run
 from core.runs.catalog import RunSummary
 
 FORM_WIDTH_PX = 380
@@ -356,7 +356,7 @@ class TrainTab(Tab):
         else:
             choice = self._choose()
             run = self.form.value()
-            self.form.size_choice.show_run(run, likely_parameters(run, self.totals), choice)
+            self.form.size_choice.show_run(run, estimate_run(run, self.totals).parameters, choice)
             warns = not self._state.is_active and not self.start_mode.resumes
             self.plan.show_run(run, self.totals, counting=self._text.is_counting, warns=warns)
         self.plan_changed.emit()

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from core.events.runs import EndMoved
 from tests.core.diagnosis.curves import falling, kinds, remarks, run_of
 
 
@@ -176,6 +177,12 @@ def foreseen(evaluations, losses=None):
 def test_a_run_is_behind_from_its_half_on_where_it_costs_more_than_was_expected(at, loss, said):
     """At step 600, 3.2 bits/byte at most were expected; a tenth more is let pass."""
     assert kinds(foreseen({at: loss})) == said
+
+
+def test_what_is_expected_moves_with_the_end_of_the_run():
+    first, *others = foreseen({600: 3.7})
+    later = tuple((3 * step, low, high) for step, low, high in EXPECTED)
+    assert kinds([first, EndMoved(1, 3 * first.max_steps, later), *others]) == []
 
 
 def test_what_was_expected_is_said_with_its_units():

@@ -15,7 +15,7 @@ from core.control import StopToken
 from core.errors.base import BadSettingError
 from core.errors.runs import RunFinishedError
 from core.events.base import Notice
-from core.events.runs import CheckpointSaved, Evaluated, RunPrepared, StepDone
+from core.events.runs import CheckpointSaved, EndMoved, Evaluated, RunPrepared, StepDone
 from core.planning.horizon import Epoch, RunCosts, StepsTaken, planned_steps
 from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
@@ -26,6 +26,7 @@ from core.trainer import preparation as training_session
 from core.trainer import session as run_session
 from core.trainer import trial as run_timing
 from core.trainer.run_schedule import epoch_of
+from core.training import loop
 from core.training.loss import counted_tokens
 from core.training.schedule import learning_rate_at
 
@@ -206,6 +207,98 @@ def test_a_run_in_minutes_that_is_killed_after_a_checkpoint_counts_the_time_it_u
 
 def is_measured_after(event, step):
     return isinstance(event, StepDone | Evaluated) and event.step > step
+
+
+class StepClock(StopToken):
+    """By whose clock a step takes `seconds` and all else nothing."""
+
+    def __init__(self):
+        super().__init__()
+        self.now, self.seconds = 0.0, 0.5
+
+    def clock(self):
+        return self.now
+
+
+@pytest.fixture
+def step_clock(monkeypatch):
+    compute = loop.finite_gradients
+
+    def taking_time(*arguments):
+        clock = next(one for one in arguments if isinstance(one, StepClock))
+        clock.now += clock.seconds
+        return compute(*arguments)
+
+    monkeypatch.setattr(loop, "finite_gradients", taking_time)
+    return StepClock()
+
+
+A_MINUTE = {"training.horizon": "minutes", "training.max_minutes": 1, "training.eval_interval": 20}
+
+
+@pytest.mark.parametrize("schedule", ["linear", "cosine"])
+@pytest.mark.parametrize(("seconds", "steps"), [(1.0, 60), (0.25, 240), (0.505, None)])
+def test_a_run_in_minutes_uses_them_where_its_steps_take_another_time_than_before(
+    filled, tiny, step_clock, seconds, steps, schedule
+):
+    config = tiny(A_MINUTE | {"training.schedule": schedule, "training.min_learning_rate": 0.0})
+    events = []
+    for event in train_model(filled, "a", config, step_clock):
+        events.append(event)
+        if isinstance(event, RunPrepared):
+            planned = event.max_steps
+            assert planned in (118, 119, 120)  # less what it takes to write a file here
+            began, step_clock.seconds = step_clock.now, seconds
+    moved = [event for event in events if isinstance(event, EndMoved)]
+    assert [(event.step, event.max_steps) for event in moved] == ([(20, steps)] if steps else [])
+    assert (events[-1].step, events[-1].reason) == (steps or planned, "finished")
+    assert step_clock.now - began == pytest.approx(60, rel=0.02)
+    assert Catalog(filled).summary("a").max_steps == events[-1].step
+    falling = rates(events)[config.training.warmup_steps :]
+    falls = [one - other for one, other in pairwise(falling)]
+    assert min(falls) > 0
+    assert max(falls) < 4 * falling[0] / min(events[-1].step, planned)  # nowhere a jump
+    assert falling[-1] < 0.05 * falling[0]
+
+
+def test_a_run_in_minutes_whose_end_has_moved_is_resumed_as_if_it_had_gone_on(filled, tiny, step_clock):
+    def slower(name, last=None):
+        events = []
+        for event in train_model(filled, name, tiny(A_MINUTE), clock := StepClock()):
+            events.append(event)
+            clock.seconds = 1.0 if isinstance(event, RunPrepared) else clock.seconds
+            if isinstance(event, StepDone) and event.step == last:
+                clock.set()
+        return events
+
+    whole, first = slower("whole"), slower("a", last=33)
+    step_clock.seconds = 1.0
+    rest = list(resume_run(filled, "a", {}, step_clock))
+    assert [event for event in rest if isinstance(event, EndMoved)] == []
+    assert next(event.max_steps for event in rest if isinstance(event, RunPrepared)) == 60
+    assert losses(first) + losses(rest) == losses(whole)
+
+
+def test_windows_that_have_grown_stay_long_in_a_run_that_is_made_longer(filled, tiny, monkeypatch):
+    cuts, cut = [], run_session.batch_at
+    monkeypatch.setattr(run_session, "batch_at", lambda *a: cuts.append(a[-1]) or cut(*a))
+    config = tiny({"training.context_growth": 2, "training.max_steps": 6})
+    train(filled, config, last=4)
+    resume(filled, {"training.max_steps": 8})
+    assert cuts[1:] == [2, 2, 2] + [1] * 5  # after a first one that is only tried
+    assert read_state(filled.run("a").checkpoint(8)).planned_parts == 1
+    resume(filled, {"training.max_steps": 20}, last=10)
+    resume(filled)
+    assert set(cuts[9:]) == {1}
+    assert len(cuts) == 21
+
+
+def test_no_minutes_left_end_a_run_at_its_next_step(filled, tiny, step_clock):
+    steps = []
+    for event in train_model(filled, "a", tiny(A_MINUTE), step_clock):
+        steps += [event.step] if isinstance(event, StepDone) else []
+        step_clock.seconds = 10.0 if isinstance(event, RunPrepared) else step_clock.seconds
+    assert steps[-1] == 21
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ import numpy as np
 
 from core.events.runs import (
     CheckpointSaved,
+    EndMoved,
     Evaluated,
     RemarkMade,
     RunPrepared,
@@ -50,6 +51,15 @@ def test_a_run_that_begins_again_forgets_everything():
     history = RunHistory()
     history.extend([prepared(0), evaluated(0, 3.0), step(1), prepared(0)])
     assert len(history.steps) == len(history.evaluations) == 0
+
+
+def test_an_end_that_moved_is_the_run_s_end_until_it_is_taken_up_with_another():
+    history, expected = RunHistory(), ((1, 2.0, 3.0), (60, 1.0, 2.0))
+    history.extend([EndMoved(1, 80), prepared(0), step(1), EndMoved(1, 60, expected)])
+    assert (history.prepared.max_steps, history.prepared.expected) == (60, expected)
+    assert len(history.steps) == 1
+    history.extend([prepared(1)])
+    assert history.prepared.max_steps == 100
 
 
 def test_a_step_that_is_reported_again_counts_once():

@@ -75,6 +75,9 @@ def test_windows_grow_in_the_middle_of_a_run_and_in_the_middle_of_what_is_left()
     assert parts == [4, 4, 4, 4, 2, 2, 1, 1, 1, 1]
     assert {window_parts(TrainingConfig(), step, 8) for step in range(10)} == {1}
     assert window_parts(TrainingConfig(context_growth=64), 0, 1) == 64
+    assert [window_parts(TrainingConfig(context_growth=4), step, 8, most=2) for step in range(8)] == [
+        2
+    ] * 6 + [1] * 2
 
 
 @pytest.mark.parametrize("growth", [1, 2, 3, 4, 7, 64])

@@ -11,6 +11,7 @@ from core.events.runs import (
     CheckpointSaved,
     DatasetBuilt,
     DatasetProgress,
+    EndMoved,
     Evaluated,
     LearningProgress,
     RunEnded,
@@ -84,6 +85,16 @@ class Progress:
                     "Measuring the untrained model…" if not event.start_step else "Taking the next step…"
                 )
                 self._begin_measuring()
+            case EndMoved():
+                self.max_steps = event.max_steps
+            case RunEnded():
+                self.step, self._saving = event.step, None
+                self._phase = ENDINGS.get(event.reason, STOPPED)
+            case _:
+                self._take_preparing(event)
+
+    def _take_preparing(self, event: Event) -> None:
+        match event:
             case LearningProgress():
                 self._take_preparation("Reading text to learn the tokenizer", event)
                 if event.characters_done == event.characters_total:
@@ -96,9 +107,6 @@ class Progress:
             case DatasetBuilt():
                 self._preparing_seconds += event.seconds
                 self._phase, self._prepared = "Measuring speed…", 0.0
-            case RunEnded():
-                self.step, self._saving = event.step, None
-                self._phase = ENDINGS.get(event.reason, STOPPED)
 
     @property
     def phase(self) -> str:

@@ -7,6 +7,7 @@ from core.events.runs import (
     CheckpointSaved,
     DatasetBuilt,
     DatasetProgress,
+    EndMoved,
     Evaluated,
     LearningProgress,
     RunEnded,
@@ -66,6 +67,12 @@ def test_before_the_first_step_it_says_what_is_being_done(events, phase):
 )
 def test_before_the_first_step_a_phase_knows_how_far_it_has_come(events, share):
     assert after(*events).prepared_share() == share
+
+
+def test_an_end_that_has_moved_is_what_the_steps_are_counted_to():
+    progress = after(prepared(), step(25), EndMoved(25, 50))
+    assert progress.share() == 0.5
+    assert progress.text().startswith("step 25 of 50 (50 %)")
 
 
 def test_a_step_is_reported_in_figures_with_units():
