@@ -4,8 +4,9 @@ What a machine can do in the time is counted in tokens of a run of `starter`, wh
 larger model is better, up to the size that the text bears: one that reads a short text too often learns it by heart.
 """
 
+import json
 import math
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from typing import Any
 
 from core.config.model import count_parameters, d_ff_beside, heads_beside
@@ -13,6 +14,7 @@ from core.config.presets import AUTO, preset_run
 from core.config.run import RunConfig
 from core.config.toml import with_settings
 from core.corpus.passages import CorpusTotals
+from core.errors.base import UserFacingError
 from core.events.runs import StepTimes
 from core.planning.estimate import estimate_tokens
 from core.planning.horizon import windows_per_step
@@ -64,6 +66,20 @@ class Choice:
     settings: dict[str, Any]
     what: str
     why: str
+
+    def to_json(self) -> str:
+        """For the window's next start."""
+        return json.dumps(astuple(self))
+
+    @classmethod
+    def from_json(cls, text: str) -> "Choice | None":
+        """What `to_json` wrote; None where it did not, or a version with other settings did."""
+        try:
+            settings, what, why = json.loads(text)
+            with_settings(preset_run(AUTO), settings)
+        except (ValueError, TypeError, AttributeError, UserFacingError):
+            return None
+        return cls(settings, str(what), str(why))
 
 
 def reference(run: RunConfig) -> RunConfig:

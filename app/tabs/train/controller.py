@@ -35,6 +35,7 @@ from core.errors.base import UsageError, UserFacingError
 from core.errors.runs import QueuedAlreadyError
 from core.events.base import Event, Task
 from core.events.runs import CheckpointSaved, RunEnded
+from core.planning.choice import Choice
 from core.runs.catalog import Catalog
 from core.tasks.corpus.look_at_library import count_corpus
 from core.tasks.models.look_at_runs import RunsListed, list_runs, read_settings
@@ -134,6 +135,7 @@ class TrainController(TabController):
         return super().remember() | {
             "charts": ",".join(self._tab.curves.charts) or NO_CHARTS,
             "form": run_to_toml(self._tab.own_run()),
+            "choice": choice.to_json() if (choice := self._tab.form.choice) else "",
             "cut_off": self.interrupted.cut_off,
             "followed": self.elsewhere.place,
         }
@@ -145,6 +147,7 @@ class TrainController(TabController):
             self._tab.curves.show_charts([name for name in charts.split(",") if name != NO_CHARTS])
         if (form := kept.get("form", "")) and len(form) <= LONGEST_FORM:
             with suppress(UserFacingError):  # of another version, or written by nobody we know
+                self._tab.form.choice = Choice.from_json(kept.get("choice", ""))
                 self._tab.form.show_run(parse_run(form).model_copy(update={"base_model": ""}))
         self.interrupted.cut_off = kept.get("cut_off", "")
         self.elsewhere.place = kept.get("followed", "")

@@ -94,7 +94,7 @@ class RunForm(QWidget):
         self._problem = ""
         self.suggested_name = ""
         self.choice: Choice | None = None  # for the text and the time, where the size is chosen by itself
-        self.chooses = False  # whether it is: somebody asked for it, and has taken over no other run since
+        self.chooses = False  # whether it is: somebody asked for it, and the run is as it was chosen
         self._cleaning = CleaningConfig()
         self._fixed: Mapping[str, str] = {}
         self._make_head()
@@ -146,7 +146,10 @@ class RunForm(QWidget):
     def show_run(self, run: RunConfig) -> None:
         """Take over all settings of a run but its cleaning; where they began as a preset, the box shows it."""
         self._sampling, self._base_model = run.sampling, run.base_model
-        self.chooses = False
+        choice = self.choice
+        self.chooses = (
+            run.preset == AUTO and choice is not None and with_settings(run, choice.settings) == run
+        )
         self.preset_box.setCurrentIndex(self.preset_box.findData(run.preset))
         self.dial.show_preset(run.preset)
         for name, fields in self._groups.items():

@@ -17,7 +17,6 @@ from core.runs.quantities import LOSS, QUANTITIES, X_AXES
 from core.runs.smoothing import DEFAULT_SMOOTHING
 
 MOST_COMPARED = 12
-AXIS_BOX_PX = 84
 BASELINE_HELP = "What simple models reach on the same validation text: unigram and trigram, and how far lzma compresses it"
 NOT_MEASURED = "Not measured yet: this is done once for each data set, while no run trains."
 SUFFIXES = {"csv": "Values as &CSV…", "png": "Picture as &PNG…", "svg": "Picture as &SVG…"}
@@ -74,7 +73,7 @@ class CurveControls(QWidget):
     def _make_axis(self) -> None:
         self.axis_box = QComboBox(objectName="axisBox", toolTip="What the x axis of all charts counts")
         self.axis_box.setAccessibleName("X axis")
-        self.axis_box.setFixedWidth(AXIS_BOX_PX)
+        self.axis_box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
         set_role(self.axis_box, "filter")
         for axis in X_AXES:
             self.axis_box.addItem(axis.title, axis.name)

@@ -12,10 +12,11 @@ from app.tabs.train.form.start_from import Origin
 from app.tabs.train.tab import TrainTab
 from app.widgets.controls.splitter import Splitter
 from core.config.corpus import CorpusConfig
-from core.config.presets import preset_run
+from core.config.presets import AUTO, preset_run
 from core.config.remark_actions import BACK_TO_BEST, HALVE_LEARNING_RATE, STOP
 from core.config.run import RunConfig
-from core.config.toml import parse_run, run_to_toml
+from core.config.toml import parse_run, run_to_toml, with_settings
+from core.corpus.passages import CorpusTotals
 from core.errors.base import UserFacingError
 from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
@@ -479,6 +480,28 @@ def test_the_form_is_as_it_was_left(tab, controller, training, qtbot):
     tab.form.show_run(preset_run("tiny"))
     controller.restore(kept)
     assert tab.form.value() == mine
+
+
+def test_sizes_that_were_chosen_are_chosen_anew(tab, controller):
+    tab.form.size_choice.buttons[AUTO].click()
+    kept, chosen = controller.remember(), tab.form.choice
+    tab.form.choice = None
+    tab.form.show_run(preset_run("tiny"))
+    controller.restore(kept)
+    assert tab.form.chooses
+    assert tab.form.choice == chosen
+    tab.show_totals(CorpusTotals(8, 1_600_000, 1_610_000))
+    assert tab.form.choice.settings != chosen.settings
+    assert with_settings(tab.form.value(), tab.form.choice.settings) == tab.form.value()
+
+
+@pytest.mark.parametrize(
+    "choice", ["[", "[]", "3", '[{"model.n_layers": -1}, "", ""]', '[[1], "", ""]', '[{"no": 1}, "", ""]']
+)
+def test_a_choice_that_nobody_could_have_left_is_passed_over(tab, controller, choice):
+    mine = tab.form.value()
+    controller.restore(controller.remember() | {"choice": choice})
+    assert (tab.form.choice, tab.form.value()) == (None, mine)
 
 
 def test_another_runs_settings_are_not_taken_for_the_form(tab, earlier_run, controller, training, qtbot):
