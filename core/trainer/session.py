@@ -219,7 +219,10 @@ class Session:
     ) -> Evaluated | None:
         """How good the model is now on these batches, and on those of the group; None where `stop` was set meanwhile."""
         state, step = self.train_state, self.progress.step
-        cuts = window_parts(self.training, step, self.plan.steps, self.plan.most_parts)
+        taken = step - (
+            0 < step < self.plan.steps
+        )  # windows as the last step had them: longer ones are not learned yet
+        cuts = window_parts(self.training, taken, self.plan.steps, self.plan.most_parts)
         return evaluate(
             state.compute_model, batches, state.precision, step, stop, self.micro_batch_size, group, cuts
         )

@@ -58,7 +58,7 @@ def learning_rate_at(
 
 
 def window_parts(config: TrainingConfig, step: int, total_steps: int, most: int | None = None) -> int:
-    """Into how many parts each window is cut in the step that follows `step` earlier ones, and in an evaluation there.
+    """Into how many parts each window is cut in the step that follows `step` earlier ones.
 
     `context_growth` of them in the first half of a run, half as many in the next quarter, and so on.
 

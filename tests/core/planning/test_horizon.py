@@ -293,6 +293,15 @@ def test_windows_that_have_grown_stay_long_in_a_run_that_is_made_longer(filled, 
     assert len(cuts) == 21
 
 
+def test_an_evaluation_reads_windows_as_long_as_the_last_step_had_and_at_last_whole_ones(
+    filled, tiny, monkeypatch
+):
+    cuts, evaluate = [], run_session.evaluate
+    monkeypatch.setattr(run_session, "evaluate", lambda *a: cuts.append((a[3], a[-1])) or evaluate(*a))
+    train(filled, tiny({"training.context_growth": 2, "training.max_steps": 6, "training.eval_interval": 3}))
+    assert cuts == [(0, 2), (3, 2), (6, 1)]
+
+
 def test_no_minutes_left_end_a_run_at_its_next_step(filled, tiny, step_clock):
     steps = []
     for event in train_model(filled, "a", tiny(A_MINUTE), step_clock):
