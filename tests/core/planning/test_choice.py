@@ -68,6 +68,11 @@ def test_next_to_no_text_is_no_error(text_bytes):
     assert chosen(10, text_bytes).settings["training.weight_decay"] <= 3
 
 
+def test_a_short_text_gets_a_small_vocabulary():
+    sizes = [chosen(2, text_bytes).settings["tokenizer.vocab_size"] for text_bytes in (5000, 300_000, 10**7)]
+    assert sizes == [512, 512, 2048]
+
+
 def test_a_text_that_is_read_seldom_gets_what_the_preset_has():
     auto = preset_run(AUTO)
     run = with_settings(auto, chosen(1, 4 * MEGABYTE).settings)
