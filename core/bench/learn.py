@@ -17,7 +17,7 @@ from core.bench.subjects import SubjectProcess, our_process, plain_process
 from core.config.run import RunConfig
 from core.config.toml import with_settings
 from core.control import StopToken
-from core.disk.files import write_whole
+from core.disk.files import raising_disk_errors, write_whole
 from core.errors.base import BadSettingError, CorpusTooSmallError
 from core.events.base import Notice, Task
 from core.events.bench import LearnCompared, LearnMeasured
@@ -50,6 +50,7 @@ def bench_learn(
     Raises:
         BadSettingError: The text cannot be read.
         CorpusTooSmallError: It is shorter than ten windows.
+        WorkspaceError: The folder `out` cannot be made.
         SubjectEndedError: One of the processes ran out of memory.
     """
     content, name = _read(text)
@@ -59,6 +60,8 @@ def bench_learn(
         raise CorpusTooSmallError("training", len(content), needed)
     if config.tokenizer.kind == "word":
         config = with_settings(config, {"tokenizer.kind": "char"})
+    with raising_disk_errors(out):
+        out.mkdir(parents=True, exist_ok=True)  # not after minutes
     yield Notice(_introduction(text, content, config, recipe))
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="bench-learn-")))

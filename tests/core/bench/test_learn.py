@@ -15,6 +15,7 @@ from core.config.presets import preset_run
 from core.config.toml import with_settings
 from core.control import StopToken
 from core.errors.base import BadSettingError, CorpusTooSmallError
+from core.errors.system import WorkspaceError
 from core.events.bench import LearnCompared, LearnMeasured
 from core.tokenizers.bpe import BpeTokenizer
 from core.trainer import validation_batches
@@ -155,13 +156,13 @@ def test_the_peers_learning_rate_rises_and_falls_as_published():
 def test_both_learn_in_turns_and_a_picture_is_drawn(tmp_path):
     text = tmp_path / "cats & dogs.txt"
     text.write_text(TEXT, encoding="utf-8")
-    events = list(bench_learn(text, tmp_path, CONFIG, 5, StopToken(), RECIPE, 2))
+    events = list(bench_learn(text, tmp_path / "new", CONFIG, 5, StopToken(), RECIPE, 2))
     points = [event for event in events if isinstance(event, LearnMeasured)]
     assert {(point.subject, point.step) for point in points} == {
         (name, step) for name in ("nanoGPT", "ours") for step in (0, 2, 4)
     }
     assert [event.steps for event in events if isinstance(event, LearnCompared)] == [4]
-    ElementTree.parse(tmp_path / "bench-learn-cats & dogs.svg")
+    ElementTree.parse(tmp_path / "new" / "bench-learn-cats & dogs.svg")
 
 
 def test_a_picture_has_the_losses_over_steps_tokens_and_seconds():
@@ -179,6 +180,13 @@ def test_a_text_that_cannot_be_read_is_reported(tmp_path):
     for name in ("latin.txt", "nowhere.txt"):
         with pytest.raises(BadSettingError, match="--text cannot be"):
             list(bench_learn(tmp_path / name, tmp_path, CONFIG, 1, StopToken()))
+
+
+def test_a_folder_that_cannot_be_made_is_reported_before_the_minutes(tmp_path):
+    text = tmp_path / "text.txt"
+    text.write_text(TEXT, encoding="utf-8")
+    with pytest.raises(WorkspaceError):
+        list(bench_learn(text, text / "new", CONFIG, 1, StopToken()))
 
 
 def test_a_text_that_is_too_short_is_reported(tmp_path):
