@@ -40,8 +40,9 @@ class Rung:
     average: float
 
 
-# The smallest first. Of a short text a large vocabulary has too many rare tokens. The third and the fourth were equal at 7 million tokens of `starter`, before windows grew; where the last begins to
-# be best was not measured: 6 layers of 320 were behind at 5 millions, and better than 8 of 384 in as long as an hour takes here.
+# The smallest first. Of a short text a large vocabulary has too many rare tokens. The third and the fourth were equal at 7 million
+# tokens of `starter`, before windows grew; where the last begins to be best was not measured: 6 layers of 320 were behind at 5 millions,
+# and better than 8 of 384 in as long as an hour takes here.
 RUNGS = (
     Rung(0, 0, 4, 128, 256, 4, 512, 0.97),
     Rung(0, 1e5, 4, 192, 1024, 1, 512, 0.98),
