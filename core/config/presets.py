@@ -21,6 +21,24 @@ from core.errors.base import UnknownPresetError
 
 DEFAULT_PRESET = "starter"
 AUTO = "auto"  # its sizes are chosen anew for each text, machine and time: `core.planning.choice`
+CHOSEN = frozenset(  # what such a choice sets
+    {
+        "model.n_layers",
+        "model.d_model",
+        "model.n_heads",
+        "model.d_ff",
+        "model.context_length",
+        "model.induction_head",
+        "tokenizer.vocab_size",
+        "training.batch_size",
+        "training.context_growth",
+        "training.average_decay",
+        "training.weight_decay",
+        "training.muon_weight_decay",
+        "training.eval_interval",
+        "training.max_epochs",
+    }
+)
 
 # Qwen3's: rotary positions, RMS norm, normalised queries and keys, SwiGLU, no biases; one head looks back from the first step
 FAMILY: dict[str, Any] = {

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from core.config.presets import PRESETS
+from core.config.presets import AUTO, CHOSEN, PRESETS
 from core.config.run import RunConfig
 from core.config.setting import Config, describe
 from core.config.toml import secret_names, setting_groups
@@ -124,10 +124,19 @@ def kept_checkpoints(record: RunRecord) -> str:
 
 
 def setting_tables(config: RunConfig) -> dict[str, list[SettingRow]]:
-    """All settings by the name of their group; what differs from the run's preset has the preset's value beside it."""
-    preset = PRESETS[config.preset].run if config.preset in PRESETS else None
+    """All settings by the name of their group; what differs from the run's preset has the preset's value beside it.
+
+    What the preset `auto` chose for the run differs from nothing.
+    """
+    preset = PRESETS[config.preset].run if config.preset in PRESETS else config
+    chosen = CHOSEN if config.preset == AUTO else frozenset()
     return {
-        name: _setting_rows(kind, getattr(config, name), getattr(preset, name) if preset else None)
+        name: _setting_rows(
+            kind,
+            getattr(config, name),
+            getattr(preset, name),
+            {field for group, _, field in (setting.partition(".") for setting in chosen) if group == name},
+        )
         for name, kind in setting_groups().items()
     }
 
@@ -153,13 +162,13 @@ def differing_settings(runs: Sequence[RunConfig]) -> list[DifferingSetting]:
     return [row for row in (*own, *rows) if len({*row.values}) > 1]
 
 
-def _setting_rows(kind: type[Config], group: Config, preset: Config | None) -> list[SettingRow]:
+def _setting_rows(kind: type[Config], group: Config, preset: Config, chosen: set[str]) -> list[SettingRow]:
     rows = []
     for setting in describe(kind):
         if setting.name in secret_names(kind):
             continue
         value = getattr(group, setting.name)
-        preset_value = value if preset is None else getattr(preset, setting.name)
+        preset_value = value if setting.name in chosen else getattr(preset, setting.name)
         unit = f" {setting.unit}" if setting.unit else ""
         rows.append(
             SettingRow(

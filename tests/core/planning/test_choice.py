@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from core.config.presets import AUTO, preset_run
+from core.config.presets import AUTO, CHOSEN, preset_run
 from core.config.toml import with_settings
 from core.corpus.passages import CorpusTotals
 from core.events.runs import StepTimes
@@ -33,6 +33,11 @@ def test_more_time_never_gives_a_smaller_model(text_bytes):
 def test_more_text_never_gives_a_smaller_model(minutes):
     sizes = [size(chosen(minutes, text_bytes)) for text_bytes in (1000, 300_000, MEGABYTE, 10**7, 10**9)]
     assert sizes == sorted(sizes)
+
+
+@pytest.mark.parametrize("minutes", [2, 60])
+def test_what_a_choice_sets_is_what_a_report_takes_for_chosen(minutes):
+    assert {*chosen(minutes, 4 * MEGABYTE).settings} == CHOSEN
 
 
 def test_a_machine_that_is_twice_as_fast_needs_half_of_the_time():

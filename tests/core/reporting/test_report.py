@@ -11,6 +11,8 @@ import pytest
 from filelock import FileLock
 from lxml import html
 
+from core.config.presets import AUTO, preset_run
+from core.config.toml import with_settings
 from core.control import StopToken
 from core.errors.runs import UnknownRunError
 from core.events.runs import (
@@ -27,7 +29,7 @@ from core.events.runs import (
 from core.reporting.facts import data_facts, short_number
 from core.reporting.page import report_page
 from core.reporting.run_record import read_record
-from core.reporting.tables import evaluation_rows, prompt_samples
+from core.reporting.tables import changed_settings, evaluation_rows, prompt_samples, setting_tables
 from core.runs.folder import Workspace
 from core.runs.kept import keep_checkpoint
 from core.tasks.training.resume_run import resume_run
@@ -194,6 +196,13 @@ def test_settings_that_differ_from_the_preset_are_marked_and_none_is_left_out(tr
     changed = html.document_fromstring(page).xpath("//tr[@class='changed']/th/text()")
     assert "Layers" in changed
     assert "Weight decay" not in changed
+
+
+def test_what_the_preset_auto_chose_is_not_called_different_from_it():
+    run = with_settings(
+        preset_run(AUTO), {"model.n_layers": 6, "training.max_epochs": 16, "training.seed": 7}
+    )
+    assert [row.title for row in changed_settings(setting_tables(run))] == ["Seed"]
 
 
 def test_documents_are_counted_by_kind(trained):
