@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from PySide6.QtCore import Slot
+from PySide6.QtCore import QEvent, Slot
 from PySide6.QtWidgets import QFrame, QToolButton, QWidget
 
 from app.widgets.controls.small import toggle_button
 from app.widgets.layout import STRETCH, column, row
 from app.widgets.theme import MEDIUM, TINY, set_role
 
-WIDTH_PX = 340  # the buttons of three pages fit
+WIDTH_PX = 340  # of letters of the usual size
 
 
 class Page(NamedTuple):
@@ -30,7 +30,6 @@ class SidePanel(QFrame):
         self.setObjectName("chatPanel")
         self.setAccessibleName("Panel")
         set_role(self, "card")
-        self.setFixedWidth(WIDTH_PX)
         self._pages, self._front = pages, 0
         self._buttons = [self._button(page) for page in pages]  # before the pages, for the Tab key
         below = [page.below for page in pages]
@@ -41,6 +40,7 @@ class SidePanel(QFrame):
             of=self,
             margins=MEDIUM,
         )
+        self._fit()
         self._show_front()
 
     def _button(self, page: Page) -> QToolButton:
@@ -68,6 +68,16 @@ class SidePanel(QFrame):
     def focus(self) -> None:
         """Put the keyboard on the button of the page in front."""
         self._buttons[self._front].setFocus()
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange) and hasattr(self, "_buttons"):
+            self._fit()
+
+    def _fit(self) -> None:
+        """So that all of the buttons can be read, in larger letters too."""
+        row_px = sum(button.sizeHint().width() + TINY for button in self._buttons)
+        self.setFixedWidth(max(WIDTH_PX, row_px + 2 * MEDIUM))
 
     @Slot()
     def _choose(self) -> None:

@@ -175,7 +175,7 @@ class PlotView(pg.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no types
                 label=text,
                 labelOpts={
                     "position": 0.98 - LABEL_SHARE * number,
-                    "anchors": [(1, 1), (1, 1)],
+                    "anchors": [(1, 0), (1, 1)],  # below a line of the upper half, above one of the lower
                     "movable": False,
                 },
             )

@@ -1,8 +1,12 @@
 """What stands beside the conversation, and the keys that lead there."""
 
 import pytest
+from PySide6.QtCore import QRegularExpression
+from PySide6.QtWidgets import QToolButton
 
 from app.tabs.chat.reply_meter import ReplyMeter
+from app.tabs.chat.side_panel import WIDTH_PX
+from core.config.personal import PersonalConfig
 from core.events.seen import WeightsProgress
 from tests.app.tabs.chat.gestures import press
 
@@ -11,6 +15,17 @@ from tests.app.tabs.chat.gestures import press
 def ready(tab, opened):
     tab.prompt.setFocus()
     return tab
+
+
+def test_the_panel_is_as_wide_as_the_names_of_its_pages_in_larger_letters(ready, theme, qtbot):
+    ready.panel_button.setChecked(True)
+    buttons = ready.panel.findChildren(QToolButton, QRegularExpression(".*PageButton"))
+    for text_size in (100, 150):
+        theme.wear(PersonalConfig(text_size=text_size))
+        qtbot.waitUntil(lambda: all(one.width() >= one.sizeHint().width() for one in buttons))
+    assert ready.panel.width() > WIDTH_PX
+    theme.wear(PersonalConfig())
+    qtbot.waitUntil(lambda: ready.panel.width() == WIDTH_PX)
 
 
 def test_a_narrow_tab_has_no_list_until_it_is_asked_for(ready, qtbot):
