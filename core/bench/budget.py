@@ -3,8 +3,8 @@
 A text is a folder or a file, read and split as a library does it; its files and their SHA-256 are written down, so that the
 same text is known again. Each model trains as a user's run does, for so many minutes, and predicts the held-out documents in
 windows that overlap by three quarters, so that each token has that much before it. Compressors have read the training
-text, and go on learning while they read the held-out one; models are frozen. A row is written as soon as it is known, and what stands is
-not measured again.
+text, and go on learning while they read the held-out one; the best two also forget each document before the next, as a model does,
+whose weights are frozen. A row is written as soon as it is known, and what stands is not measured again.
 """
 
 import hashlib
@@ -12,6 +12,7 @@ import json
 import lzma
 import math
 import shutil
+import statistics
 import subprocess
 import tempfile
 import time
@@ -50,6 +51,10 @@ STRIDES = 4  # in a context
 TIMED_STEPS = 20
 PPMD_BYTES = 1 << 30  # of memory
 ORDERS = (5, 8, 16)
+BEST = (
+    f"PPMd order {ORDERS[-1]}",
+    "zpaq -m5",
+)  # of the compressors; one round of these takes a while for each document
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,9 +103,12 @@ def bench_budget(
     for path in texts:
         workspace = Workspace(out / path.name)
         text = yield from read_text(path, workspace, out, stop)
-        subjects: list[tuple[str, float, int, Callable[[], Task[BudgetMeasured]]]] = [
-            (name, 0.0, 0, _compressing(text, name, measure)) for name, measure in compressors().items()
-        ]
+        subjects: list[tuple[str, float, int, Callable[[], Task[BudgetMeasured]]]] = []
+        for name, size_of in compressors().items():
+            subjects.append((name, 0.0, 0, _compressing(text, name, size_of)))
+            if name in BEST:
+                anew = f"{name}, each document anew"
+                subjects.append((anew, 0.0, 0, _compressing_each(text, anew, size_of, stop)))
         for budget in sorted(minutes):
             for seed in seeds:
                 for preset in presets:
@@ -233,6 +241,27 @@ def _compressing(
     return measure
 
 
+def _compressing_each(
+    text: BudgetText, name: str, size_of: Callable[[bytes], int], stop: StopToken
+) -> Callable[[], Task[BudgetMeasured]]:
+    """What each document adds by itself to the training text."""
+
+    def measure() -> Task[BudgetMeasured]:
+        yield Notice(f"{name} ...")
+        started = time.perf_counter()
+        before = "\n".join(text.train).encode()
+        added = -len(text.held_out) * size_of(before)
+        for one in text.held_out:
+            stop.raise_if_asked()
+            added += size_of(before + b"\n" + one.encode())
+        detail = "learns within each document alone"
+        return _row(
+            text, name, 0.0, 0, 8 * added / text.held_out_bytes, time.perf_counter() - started, detail
+        )
+
+    return measure
+
+
 def _ours(
     text: BudgetText,
     workspace: Workspace,
@@ -333,12 +362,26 @@ def _keep(out: Path, row: BudgetMeasured) -> None:
 
 def table(rows: Sequence[BudgetMeasured]) -> Iterator[str]:
     """Medians and spreads over the seeds, as lines of Markdown."""
-    grouped: dict[tuple[str, float, str], list[float]] = {}
+    grouped: dict[tuple[str, float, str], list[BudgetMeasured]] = {}
     for row in rows:
-        grouped.setdefault((row.text, row.minutes, row.subject), []).append(row.bits_per_byte)
-    yield "| text | minutes | what | bits per byte |"
-    yield "| --- | --- | --- | --- |"
+        grouped.setdefault((row.text, row.minutes, row.subject), []).append(row)
+    yield "| text | minutes | what | bits per byte | with documents | seconds |"
+    yield "| --- | --- | --- | --- | --- | --- |"
     for (text, minutes, subject), found in sorted(grouped.items()):
-        found.sort()
-        spread = f" ({found[0]:.3f} to {found[-1]:.3f})" if len(found) > 1 else ""
-        yield f"| {text} | {f'{minutes:g}' if minutes else ''} | {subject} | {found[len(found) // 2]:.3f}{spread} |"
+        mixed = [one.documents_bits_per_byte for one in found if one.documents_bits_per_byte is not None]
+        columns = [
+            _spread([one.bits_per_byte for one in found], 3),
+            _spread(mixed, 3),
+            _spread([one.seconds for one in found], 0),
+        ]
+        yield f"| {text} | {f'{minutes:g}' if minutes else ''} | {subject} | {' | '.join(columns)} |"
+
+
+def _spread(values: Sequence[float], digits: int) -> str:
+    """The median, and least and greatest where there are several."""
+    if not values:
+        return ""
+    least, median, greatest = (
+        f"{value:,.{digits}f}" for value in (min(values), statistics.median(values), max(values))
+    )
+    return f"{median} ({least} to {greatest})" if len(values) > 1 else median
