@@ -211,7 +211,7 @@ def _why(run: RunConfig, rung: Rung, text_bytes: int, text: str, tokens: float, 
     larger = [one for one in RUNGS[RUNGS.index(rung) + 1 :] if one.width > rung.width]
     if epochs > MOST_EPOCHS and training.horizon in ("steps", "minutes"):
         needed = counted(math.ceil(length * MOST_EPOCHS / epochs), unit)
-        return f"It has read {text} {MOST_EPOCHS:g} times in {needed}, and ends there: more would be learned by heart."
+        return f"It has read {text} {MOST_EPOCHS:g} times within {needed}, and ends there: more would be learned by heart."
     if not larger:
         return f"The largest that is chosen by itself: there is the text for it, and the time in {training.horizon_text}{on_it}."
     if larger[0].from_bytes > text_bytes:

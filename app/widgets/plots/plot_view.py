@@ -10,7 +10,7 @@ import numpy as np
 import pyqtgraph as pg
 from pyqtgraph.GraphicsScene.mouseEvents import MouseClickEvent
 from PySide6.QtCore import QPointF, Qt, Signal, Slot
-from PySide6.QtGui import QFont, QResizeEvent
+from PySide6.QtGui import QFont, QFontMetricsF, QResizeEvent
 
 from app.widgets.plots.curve import Curve
 from app.widgets.plots.plot_axes import NumberAxis, StepAxis
@@ -173,11 +173,7 @@ class PlotView(pg.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no types
                 angle=0,
                 movable=False,
                 label=text,
-                labelOpts={
-                    "position": 0.98 - LABEL_SHARE * number,
-                    "anchors": [(1, 0), (1, 1)],  # below a line of the upper half, above one of the lower
-                    "movable": False,
-                },
+                labelOpts={"position": 0.98 - LABEL_SHARE * number, "movable": False},
             )
             self._plot.addItem(line, ignoreBounds=True)
             self._lines.append((line, height))
@@ -187,10 +183,21 @@ class PlotView(pg.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no types
     def _place_lines(self) -> None:
         """A line beyond the axis is not drawn: its name would stand there without it."""
         low, high = self._box.viewRange()[1]
+        drawn: list[tuple[pg.InfiniteLine, float]] = []
         for line, height in self._lines:
             at = None if self.log_y and height <= 0 else np.log10(height) if self.log_y else height
             _place(line, at)
-            line.setVisible(at is not None and bool(low <= at <= high))
+            is_seen = at is not None and bool(low <= at <= high)
+            line.setVisible(is_seen)
+            if is_seen:
+                drawn.append((line, at))
+        text_px = QFontMetricsF(small_font(self.font())).height()
+        text_height = text_px * (high - low) / max(1.0, self._box.height())
+        for line, at in drawn:
+            above = min((other for _, other in drawn if other > at), default=high)
+            is_room = above - at >= text_height
+            line.label.anchors = [(1, 1 if is_room else 0)] * 2  # its name above the line, or below it
+            line.label.updatePosition()
 
     # Drawing
 

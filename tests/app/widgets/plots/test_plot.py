@@ -215,6 +215,17 @@ def test_a_baseline_beyond_the_axis_is_not_named(plot, qtbot):
     assert [line.isVisible() for line, _ in plot.view._lines] == [True, False]
 
 
+def test_the_name_of_a_baseline_stands_below_it_where_there_is_no_room_above(plot, qtbot):
+    """Under the upper edge of the chart, or under another line."""
+    plot.show_baselines(
+        [("close below 5.45", 5.45), ("at the top 5.99", 5.99), ("free 4.5", 4.5), ("5.5", 5.5)]
+    )
+    plot.extend("validation", [0, 1, 2], [6.0, 5.0, 4.0])
+    qtbot.waitUntil(lambda: len(drawn(plot, "validation")) > 0)
+    below = [line.label.anchor.y() == 0 for line, _ in plot.view._lines]
+    assert below == [True, True, False, False]
+
+
 def test_a_baseline_is_a_line_with_its_name(plot):
     plot.show_baselines([("unigram 4.2", 4.2)])
     [(line, _)] = plot.view._lines
