@@ -280,7 +280,11 @@ def _restored(place: RunPlace, stop: StopToken, resume_at: int | None) -> Task[S
     state = loaded.state
     assert state.windows is not None  # which version 0.1 did not keep: `adopt_first_format` came before
     before = checked(TrainingConfig, state.settings["training"])
-    progress = TrainingProgress(state.step, state.windows, state.tokens, state.seconds, state.train_loss)
+    is_as_long = config.training.context_growth == before.context_growth
+    progress = TrainingProgress(
+        *(state.step, state.windows, state.tokens, state.seconds, state.train_loss),
+        parts=state.window_parts if is_as_long else None,
+    )
     costs = remembered_costs(folder, progress, before, config.training)
     plan = plan_on(config, before, dataset, progress, state, costs)
     looked = state.val_loss is not None  # else a stop cut off the last evaluation, which is still to be made

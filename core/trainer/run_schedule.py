@@ -10,7 +10,7 @@ from core.config.training import TrainingConfig
 from core.planning.horizon import Epoch, RunCosts, StepsTaken, planned_steps
 from core.runs.state import CheckpointState
 from core.training.loop import Plan, TrainingProgress
-from core.training.schedule import ScheduleStart, learning_rate_at, warmup_steps, window_parts
+from core.training.schedule import ScheduleStart, learning_rate_at, warmup_steps
 
 HORIZON_SETTINGS = (
     *("horizon", "max_steps", "max_epochs", "max_tokens", "max_minutes"),
@@ -54,7 +54,7 @@ def plan_on(
     earlier = ScheduleStart(*state.schedule_from) if state.schedule_from else None
     training = config.training
     old = new_plan(config.model_copy(update={"training": before}), dataset, progress, earlier)
-    old = dataclasses.replace(old, warmup_steps=state.planned_warmup, most_parts=state.planned_parts)
+    old = dataclasses.replace(old, warmup_steps=state.planned_warmup)
     if state.planned_steps is not None:
         old = dataclasses.replace(old, steps=state.planned_steps)
     if _equal(training, before, (*HORIZON_SETTINGS, *RATE_SETTINGS, *WARMUP_SETTINGS)):
@@ -62,8 +62,6 @@ def plan_on(
     plan = new_plan(config, dataset, progress, earlier, costs)
     if progress.step == 0:
         return plan
-    if training.context_growth == before.context_growth:
-        plan = dataclasses.replace(plan, most_parts=_parts(before, old, progress.step))
     warmup = _warmup(before, old)
     if earlier is None and progress.step < warmup:
         is_kept = _equal(training, before, WARMUP_SETTINGS)  # a share of another run would move the rate
@@ -91,20 +89,15 @@ def plan_again(
     warmup = _warmup(config.training, old)
     if old.start is None and progress.step < warmup:
         return dataclasses.replace(old, steps=steps, warmup_steps=warmup)
-    most = _parts(config.training, old, progress.step)
     first, highest = old.start or ScheduleStart(warmup, config.training.learning_rate)
     begun = round(
         progress.step - (progress.step - first) * (steps - progress.step) / left
     )  # the same share is done
-    return dataclasses.replace(old, steps=steps, start=ScheduleStart(begun, highest), most_parts=most)
+    return dataclasses.replace(old, steps=steps, start=ScheduleStart(begun, highest))
 
 
 def _warmup(training: TrainingConfig, plan: Plan) -> int:
     return warmup_steps(training, plan.steps) if plan.warmup_steps is None else plan.warmup_steps
-
-
-def _parts(training: TrainingConfig, plan: Plan, step: int) -> int:
-    return window_parts(training, step, plan.steps, plan.most_parts)
 
 
 def _equal(one: TrainingConfig, other: TrainingConfig, names: tuple[str, ...]) -> bool:

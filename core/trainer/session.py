@@ -219,10 +219,9 @@ class Session:
     ) -> Evaluated | None:
         """How good the model is now on these batches, and on those of the group; None where `stop` was set meanwhile."""
         state, step = self.train_state, self.progress.step
-        taken = step - (
-            0 < step < self.plan.steps
-        )  # windows as the last step had them: longer ones are not learned yet
-        cuts = window_parts(self.training, taken, self.plan.steps, self.plan.most_parts)
+        cuts = window_parts(self.training, step, self.plan.steps)
+        if 0 < step < self.plan.steps:
+            cuts = self.progress.parts or cuts  # longer windows than the last step had are not learned yet
         return evaluate(
             state.compute_model, batches, state.precision, step, stop, self.micro_batch_size, group, cuts
         )

@@ -63,25 +63,28 @@ class TrainState:
 class Plan:
     """How far a run goes, in optimizer steps, how many windows show the text once, and a schedule's late beginning.
 
-    `warmup_steps` and `most_parts`, into which windows are cut at most, are None where the settings say it.
+    `warmup_steps` is None where the settings say it.
     """
 
     steps: int
     windows_per_epoch: float
     start: ScheduleStart | None = None
     warmup_steps: int | None = None
-    most_parts: int | None = None
 
 
 @dataclass(slots=True)
 class TrainingProgress:
-    """How far a run has come; `train` moves it on, a checkpoint keeps it."""
+    """How far a run has come; `train` moves it on, a checkpoint keeps it.
+
+    `parts` is into how many each window was cut in the last step; None where that is not to be gone on with.
+    """
 
     step: int = 0
     windows: int = 0
     tokens: int = 0
     seconds: float = 0.0
     train_loss: float | None = None
+    parts: int | None = None
 
 
 def train(
@@ -116,7 +119,7 @@ def train(
         step, passes = progress.step, config.gradient_accumulation_steps
         learning_rate = learning_rate_at(step, config, plan.steps, plan.start, plan.warmup_steps)
         set_learning_rate(optimizer, learning_rate)
-        cuts = window_parts(config, step, plan.steps, plan.most_parts)
+        cuts = window_parts(config, step, plan.steps, progress.parts)
         starts = [progress.windows + number * config.batch_size for number in range(passes)]
         batches = [batch_at(seen, cuts) for seen in starts]
         most_rows = group.largest_share(config.batch_size * cuts) if group.shards else 0  # all pass as often
@@ -143,7 +146,7 @@ def train(
         seconds = stop.clock() - started
         progress.step, progress.tokens = step + 1, progress.tokens + tokens
         progress.windows += passes * config.batch_size
-        progress.seconds, progress.train_loss = progress.seconds + seconds, loss
+        progress.seconds, progress.train_loss, progress.parts = progress.seconds + seconds, loss, cuts
         yield StepDone(
             step=progress.step,
             loss=loss,

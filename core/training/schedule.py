@@ -63,7 +63,7 @@ def window_parts(config: TrainingConfig, step: int, total_steps: int, most: int 
     `context_growth` of them in the first half of a run, half as many in the next quarter, and so on.
 
     Args:
-        most: Into so many they were cut when the run's end was changed; they do not become shorter again.
+        most: Into so many they were cut in the last step; they do not become shorter where the run's end is moved.
 
     Source:
         Li, Zhang and He, "The Stability-Efficiency Dilemma", 2022 (arXiv:2108.06084): sequences that grow.

@@ -286,7 +286,7 @@ def test_windows_that_have_grown_stay_long_in_a_run_that_is_made_longer(filled, 
     train(filled, config, last=4)
     resume(filled, {"training.max_steps": 8})
     assert cuts[1:] == [2, 2, 2] + [1] * 5  # after a first one that is only tried
-    assert read_state(filled.run("a").checkpoint(8)).planned_parts == 1
+    assert read_state(filled.run("a").checkpoint(8)).window_parts == 1
     resume(filled, {"training.max_steps": 20}, last=10)
     resume(filled)
     assert set(cuts[9:]) == {1}
@@ -300,6 +300,17 @@ def test_an_evaluation_reads_windows_as_long_as_the_last_step_had_and_at_last_wh
     monkeypatch.setattr(run_session, "evaluate", lambda *a: cuts.append((a[3], a[-1])) or evaluate(*a))
     train(filled, tiny({"training.context_growth": 2, "training.max_steps": 6, "training.eval_interval": 3}))
     assert cuts == [(0, 2), (3, 2), (6, 1)]
+
+
+def test_an_evaluation_that_moves_the_end_does_not_read_the_windows_of_the_steps_to_come(
+    filled, tiny, step_clock, monkeypatch
+):
+    cuts, evaluate = [], run_session.evaluate
+    monkeypatch.setattr(run_session, "evaluate", lambda *a: cuts.append((a[3], a[-1])) or evaluate(*a))
+    for event in train_model(filled, "a", tiny(A_MINUTE | {"training.context_growth": 2}), step_clock):
+        step_clock.seconds = 2.0 if isinstance(event, RunPrepared) else step_clock.seconds
+    # from step 20 on it is to end at 30, and windows have grown in the middle
+    assert cuts[-2:] == [(20, 2), (30, 1)]
 
 
 def test_no_minutes_left_end_a_run_at_its_next_step(filled, tiny, step_clock):
