@@ -37,6 +37,7 @@ CHOSEN = frozenset(  # what such a choice sets
         "training.muon_weight_decay",
         "training.eval_interval",
         "training.max_epochs",
+        "training.teachers",
     }
 )
 

@@ -50,7 +50,7 @@ LATER = {  # by group: what version 0.1 did not have
             "tensorboard",
             "keep_awake",
         ),
-        *("lora_rank", "lora_alpha", "lora_targets"),
+        *("lora_rank", "lora_alpha", "lora_targets", "teachers"),
     ),
 }
 

@@ -57,6 +57,7 @@ MAY_CHANGE = {
     "keep_awake": FROM_HERE,
 }
 MAY_NOT_CHANGE = {
+    "teachers": "what it has learned from them stays",
     "optimizer": "its state is the other optimizer's",
     "lora_rank": "it determines what is trained; a fine-tune can change it",
     "lora_alpha": "it determines what the adapter has learned until now",

@@ -46,6 +46,12 @@ class RunConfig(Config):
         return self
 
     @model_validator(mode="after")
+    def _learns_from_scratch(self) -> Self:
+        if self.training.teachers and self.base_model:
+            raise ValueError("training.teachers: a fine-tune has its base model; must be 0")
+        return self
+
+    @model_validator(mode="after")
     def _adapter_fits(self) -> Self:
         rank, sizes = self.training.lora_rank, projection_sizes(self.model)
         if not rank:

@@ -88,6 +88,14 @@ class TrainingConfig(Config):
         ge=1,
         le=64,
     )
+    teachers: int = setting(
+        0,
+        "Teachers",
+        "So many models like this one are trained before it, one after the other, and it learns from what they say next beside the "
+        "text: less by heart, more of the language. For little text and much time; minutes are shared by all of them. They stay in the run's folder.",
+        ge=0,
+        le=8,
+    )
     optimizer: Literal["adamw", "adam", "muon"] = setting(
         "adamw",
         "Optimizer",
@@ -367,6 +375,21 @@ class TrainingConfig(Config):
         place = step // self.snapshot_interval
         doublings = max(0, (place - 1).bit_length() - EVEN_DOUBLINGS) if place else 0
         return self.snapshot_spacing == "even" or place % 2**doublings == 0
+
+    @property
+    def teacher_minutes(self) -> float:
+        """What of the run's minutes each teacher gets: all take as many steps as the model itself."""
+        return self.max_minutes / (self.teachers + self.taught_cost)
+
+    @property
+    def own_minutes(self) -> float:
+        """What of the run's minutes its model gets."""
+        return self.taught_cost * self.teacher_minutes
+
+    @property
+    def taught_cost(self) -> float:
+        """What a step takes beside one without teachers: the pass of each is a third of it, for it has no gradient."""
+        return 1 + self.teachers / 3
 
     @property
     def horizon_text(self) -> str:

@@ -83,7 +83,8 @@ class RunPrepared(Event):
     """A run is ready to take its next step. `start_step` is 0 for a new run.
 
     `expected` has steps, each with the least and the most bits per byte of validation text that an evaluation there will
-    probably find; empty where that is not known, as in runs of earlier versions.
+    probably find; empty where that is not known, as in runs of earlier versions. `teacher` is empty but where a model is
+    trained before the run's own, such as "teacher 2 of 4": the steps that follow are its.
     """
 
     name: str
@@ -98,6 +99,7 @@ class RunPrepared(Event):
     precision: str
     seed: int
     expected: tuple[tuple[int, float, float], ...] = ()
+    teacher: str = ""
 
 
 @dataclass(frozen=True, slots=True)

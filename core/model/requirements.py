@@ -45,6 +45,7 @@ def bytes_to_train(
     trained = trained_parameters(config, vocab_size, training)
     weights = count_parameters(config, vocab_size) + (COPIES - 1 + averaged) * trained
     weights += trained if training.lora_rank else 0  # beside the weights themselves
+    weights += training.teachers * count_parameters(config, vocab_size)
     if shards > 1:
         gathered = count_parameters(config.model_copy(update={"n_layers": 1}), vocab_size)
         weights = weights // shards + 2 * gathered

@@ -58,7 +58,8 @@ FADES_IN, FADES_SOONER_IN = 1.0, 0.6  # epochs
 MANY_LAYERS, MANY_STEPS = 6, 4000
 LATE = {"model.induction_head": False, "tokenizer.vocab_size": 1024}
 MOST_DECAY = 3.0  # the largest that was tried
-MOST_EPOCHS = 16.0  # reading a text more often teaches nothing
+MOST_EPOCHS = 16.0  # reading a text more often teaches one model nothing
+MOST_TEACHERS = 4  # five models average little better than four
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +126,13 @@ def choose(run: RunConfig, totals: CorpusTotals, pace: float = 0.0) -> Choice:
     settings["training.eval_interval"] = min(max(round(taken / EVALUATIONS), FEWEST_BETWEEN), MOST_BETWEEN)
     if run.training.horizon in ("steps", "minutes"):  # of which epochs may be a limit
         settings["training.max_epochs"] = MOST_EPOCHS
+    settings["training.teachers"] = _teachers(run, epochs)
     text = f"{file_size(text_bytes)} of text" if totals.bytes else "the usual text"
-    return Choice(settings, _what(settings), _why(run, rung, text_bytes, text, tokens, epochs))
+    return Choice(
+        settings,
+        _what(settings),
+        _why(run, rung, text_bytes, text, tokens, epochs, settings["training.teachers"]),
+    )
 
 
 def _settings(rung: Rung) -> dict[str, Any]:
@@ -154,6 +160,22 @@ def _epochs(settings: dict[str, Any], tokens: float, learned: CorpusTotals) -> t
     in_epoch = max(1, estimate_tokens(run.tokenizer, learned))
     read = tokens * _cost(preset_run("starter")) / _cost(run)
     return read / in_epoch, in_epoch / _tokens_per_step(run)
+
+
+def _teachers(run: RunConfig, epochs: float) -> int:
+    """How many there is time for in a run in minutes, if each is to read the text as often as one model may.
+
+    Args:
+        epochs: How often one model would read it in all of the time.
+    """
+    if run.training.horizon != "minutes":
+        return 0
+    fitting = [0]
+    for teachers in range(1, MOST_TEACHERS + 1):
+        taught = run.training.model_copy(update={"teachers": teachers})
+        if epochs * taught.teacher_minutes / taught.max_minutes >= MOST_EPOCHS:
+            fitting.append(teachers)
+    return fitting[-1]
 
 
 def _decays(steps: float) -> dict[str, float]:
@@ -204,14 +226,19 @@ def _reference_tokens(run: RunConfig, text_bytes: int, pace: float) -> float:
     return length * each[training.horizon]
 
 
-def _why(run: RunConfig, rung: Rung, text_bytes: int, text: str, tokens: float, epochs: float) -> str:
+def _why(
+    run: RunConfig, rung: Rung, text_bytes: int, text: str, tokens: float, epochs: float, teachers: int
+) -> str:
     training = run.training
     length, unit = getattr(training, f"max_{training.horizon}"), training.horizon.removesuffix("s")
     on_it = " on this machine" if training.horizon == "minutes" else ""
     larger = [one for one in RUNGS[RUNGS.index(rung) + 1 :] if one.width > rung.width]
     if epochs > MOST_EPOCHS and training.horizon in ("steps", "minutes"):
-        needed = counted(math.ceil(length * MOST_EPOCHS / epochs), unit)
-        return f"It has read {text} {MOST_EPOCHS:g} times within {needed}, and ends there: more would be learned by heart."
+        taught = training.model_copy(update={"teachers": teachers})
+        shares = taught.max_minutes / taught.teacher_minutes  # what all take, in what one alone takes
+        needed = counted(math.ceil(length * MOST_EPOCHS / epochs * shares), unit)
+        before = f", after {counted(teachers, 'teacher')} from which it learns, too," if teachers else ""
+        return f"It has read {text} {MOST_EPOCHS:g} times{before} within {needed}, and ends there: more would be learned by heart."
     if not larger:
         return f"The largest that is chosen by itself: there is the text for it, and the time in {training.horizon_text}{on_it}."
     if larger[0].from_bytes > text_bytes:

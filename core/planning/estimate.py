@@ -38,6 +38,9 @@ TORCH_BYTES = 100_000_000  # what the libraries and their first buffers take bes
 BYTES_PER_WEIGHT = {"float32": 4, "float16": 2}
 
 
+TEACHER_CHECKPOINTS = 2  # that a teacher keeps: its best and its last
+
+
 @dataclass(frozen=True, slots=True)
 class RunEstimate:
     """The size of a run.
@@ -60,11 +63,13 @@ class RunEstimate:
     checkpoints: int
     checkpoint_bytes: int
     seconds: float
+    teachers: int
 
     @property
     def kept_bytes(self) -> int:
         """What the run's files take when it has ended."""
-        return self.checkpoints * self.checkpoint_bytes + self.snapshots * self.snapshot_bytes
+        checkpoints = self.checkpoints + TEACHER_CHECKPOINTS * self.teachers
+        return checkpoints * self.checkpoint_bytes + self.snapshots * self.snapshot_bytes
 
     @property
     def most_bytes(self) -> int:
@@ -111,6 +116,7 @@ def estimate_run(
         checkpoints=count_checkpoints(training, steps),
         checkpoint_bytes=checkpoint_bytes(run.model, vocab_size, training),
         seconds=run_seconds(training, steps, costs) if costs else 0.0,
+        teachers=training.teachers,
     )
 
 
@@ -141,7 +147,7 @@ def count_checkpoints(training: TrainingConfig, steps: int) -> int:
 def run_costs(run: RunConfig, val_tokens: int, times: StepTimes) -> RunCosts:
     """What a run's steps and evaluations take. Samples and saves are left out: next to those they take little."""
     batches = evaluation_batches(run, val_tokens)
-    return RunCosts(times.step_seconds, batches * times.evaluation_batch_seconds)
+    return RunCosts(run.training.taught_cost * times.step_seconds, batches * times.evaluation_batch_seconds)
 
 
 def evaluation_batches(run: RunConfig, val_tokens: int) -> int:
@@ -151,9 +157,10 @@ def evaluation_batches(run: RunConfig, val_tokens: int) -> int:
 
 
 def run_seconds(training: TrainingConfig, steps: int, costs: RunCosts) -> float:
-    """From the first evaluation to the last."""
+    """From the first evaluation to the last, of its teachers too."""
     evaluations = math.ceil(steps / training.eval_interval) + 1
-    return steps * costs.step + evaluations * costs.evaluation
+    of_teachers = training.teachers / training.taught_cost  # their steps, in such as the model itself takes
+    return (1 + of_teachers) * steps * costs.step + (1 + training.teachers) * evaluations * costs.evaluation
 
 
 def count_snapshots(training: TrainingConfig, steps: range) -> int:

@@ -83,4 +83,4 @@ def _steps_in_time(training: TrainingConfig, taken: StepsTaken, costs: RunCosts)
         each += costs.snapshot / training.snapshot_interval
     evaluations = 1 + taken.step // training.eval_interval
     used = taken.seconds + (evaluations + 1) * costs.evaluation
-    return math.floor((60 * training.max_minutes - used) / each)
+    return math.floor((60 * training.own_minutes - used) / each)

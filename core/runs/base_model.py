@@ -67,7 +67,7 @@ def check_base(base: BaseModel, stop: StopToken | None = None) -> None:
 
 
 def fine_tune_config(workspace: Workspace, reference: str) -> RunConfig:
-    """What a fine-tune begins with: the settings of the base's run, a tenth of its learning rates, and whole windows.
+    """What a fine-tune begins with: the settings of the base's run, a tenth of its learning rates, whole windows and no teachers.
 
     Raises:
         UnknownRunError, NoCheckpointError, DamagedCheckpointError, DamagedRunError: The base cannot be one.
@@ -75,8 +75,11 @@ def fine_tune_config(workspace: Workspace, reference: str) -> RunConfig:
     base = find_base(workspace, reference)
     config = read_config(base.run)
     rates = {f"training.{name}": _tenth(config.training, name) for name in RATES}
-    whole = {"training.context_growth": 1}  # the base has grown
-    return with_settings(config, {"base_model": base.name, **rates, **whole})
+    begun = {
+        "training.context_growth": 1,
+        "training.teachers": 0,
+    }  # the base has grown, and has learned from its own
+    return with_settings(config, {"base_model": base.name, **rates, **begun})
 
 
 def with_base(config: RunConfig, base: BaseModel) -> RunConfig:

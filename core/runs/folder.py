@@ -17,6 +17,8 @@ from core.system.packaged import APPLICATION
 SHEEP = ".sheep"  # how the name of a model's one file ends, by which it travels
 TOKENIZER_FILE, OLD_TOKENIZER_FILE = "tokenizer.sheepop.json", "tokenizer.json"
 
+TEACHERS = "teachers"  # folder of a run
+
 NAMES_LOCK = ".runs.lock"  # beside the folder of the runs; held while one of them gets a name, or loses it
 
 PUNCTUATION = (
@@ -195,6 +197,10 @@ class RunFolder:
     def kept(self) -> Path:
         """Checkpoints under names that the user gave them, which no run removes."""
         return self.root / "kept"
+
+    def teacher(self, number: int) -> "RunFolder":
+        """One of the models that the run learns from, a run itself, counted from 1."""
+        return RunFolder(self.root / TEACHERS / str(number))
 
     @property
     def tensorboard(self) -> Path:

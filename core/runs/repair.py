@@ -13,7 +13,7 @@ from core.disk.files import clear_drafts_in, rename, write_whole
 from core.errors.runs import DamagedCheckpointError
 from core.events.runs import CheckpointSaved
 from core.runs.catalog import is_run
-from core.runs.folder import OLD_TOKENIZER_FILE, TOKENIZER_FILE, RunFolder, Workspace
+from core.runs.folder import OLD_TOKENIZER_FILE, TEACHERS, TOKENIZER_FILE, RunFolder, Workspace
 from core.runs.pointers import (
     best_step_of,
     check_whole,
@@ -26,7 +26,7 @@ from core.runs.pointers import (
 from core.runs.rollback import drop_abandoned
 from core.runs.state import FORMAT, TOKENIZER, LaterVersionError, read_state
 
-STUB_FILES = {".lock", "checkpoints", TOKENIZER_FILE, OLD_TOKENIZER_FILE, "dataset.json"}
+STUB_FILES = {".lock", "checkpoints", TOKENIZER_FILE, OLD_TOKENIZER_FILE, "dataset.json", TEACHERS}
 ASIDE = ".damaged-"  # how the folder of a damaged checkpoint is called, until the run has come past its step again
 
 

@@ -92,8 +92,9 @@ def _(event: FilesChanged) -> str:
 @event_line.register
 def _(event: RunPrepared) -> str:
     begins = f"resumes after step {event.start_step:,}" if event.start_step else "starts"
+    of_teacher = f", {event.teacher}," if event.teacher else ""
     return (
-        f"Run {event.name!r} {begins}: {counted(event.parameters, 'parameter')}, "
+        f"Run {event.name!r}{of_teacher} {begins}: {counted(event.parameters, 'parameter')}, "
         f"vocabulary {counted(event.vocab_size, 'token')}, "
         f"{counted(event.max_steps, 'step')} of {counted(event.tokens_per_step, 'token')}, {event.device}, {event.precision}."
     )

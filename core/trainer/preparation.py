@@ -4,6 +4,7 @@ import math
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 
 import torch
@@ -45,7 +46,8 @@ from core.training.averaging import swap_weights
 from core.training.compute import ComputePlan, cpu_threads, make_train_state
 from core.training.early_stopping import EarlyStopping
 from core.training.interruption import is_compiled
-from core.training.loop import TrainingProgress, accumulate_gradients, in_parts
+from core.training.loop import TrainingProgress, TrainState, accumulate_gradients, in_parts
+from core.training.low_precision import LowPrecisionCopy
 from core.training.optimizer import restore_optimizer
 from core.training.precision import choose_device
 from core.training.schedule import warmup_steps
@@ -83,6 +85,8 @@ def open_session(
             "training.batch_size",
             f"cannot be {training.batch_size}: each process (there are {number(group.world_size)}) needs a row of every step",
         )
+    if training.teachers and group.world_size > 1:
+        raise BadSettingError("training.teachers", "must be 0 where several processes train")
     share = group.largest_share(recut(training, group.world_size).batch_size)
     state = state_or_none(folder, pointed_step(folder, "last") if resume_at is None else resume_at)
     before = checked(TrainingConfig, state.settings["training"]) if state else None
@@ -166,7 +170,7 @@ def _begun(place: RunPlace, stop: StopToken) -> Task[Session | None]:
     compute = yield from _compute_of_all(place, model, stop)
     if compute is None:
         return None
-    train_state = make_train_state(model, config.training, compute, place.group)
+    train_state = _with_teachers(make_train_state(model, config.training, compute, place.group), place, stop)
     return Session(
         folder=place.folder,
         config=config,
@@ -180,6 +184,21 @@ def _begun(place: RunPlace, stop: StopToken) -> Task[Session | None]:
         group=place.group,
         early_stopping=EarlyStopping.begun(config.training),
     )
+
+
+def _with_teachers(state: TrainState, place: RunPlace, stop: StopToken) -> TrainState:
+    """The same with the run's teachers, as they were at their best, computed like the model.
+
+    Raises:
+        NoCheckpointError, DamagedCheckpointError, DamagedRunError: One cannot be used.
+        StopRequested: `stop` was set while files were compared.
+    """
+    teachers: list[nn.Module] = []
+    for number_of_it in range(1, place.config.training.teachers + 1):
+        model = load_model(place.folder.teacher(number_of_it), "best", stop).model.requires_grad_(False)
+        place.settle(model)
+        teachers.append(LowPrecisionCopy(model, torch.bfloat16).model if state.low_precision else model)
+    return replace(state, teachers=tuple(teachers))
 
 
 def _compute_of_all(
@@ -301,7 +320,7 @@ def _restored(place: RunPlace, stop: StopToken, resume_at: int | None) -> Task[S
     compute = yield from _compute_of_all(place, model, stop, computed)
     if compute is None:
         return None
-    train_state = make_train_state(model, config.training, compute, place.group)
+    train_state = _with_teachers(make_train_state(model, config.training, compute, place.group), place, stop)
     restore_optimizer(
         train_state.optimizer, model, read_optimizer(folder.checkpoint(state.step), state, stop)
     )

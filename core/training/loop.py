@@ -23,7 +23,7 @@ from core.events.runs import StepDone
 from core.model.memory import used_bytes
 from core.training.averaging import update_average
 from core.training.interruption import interruptible, stoppable
-from core.training.loss import counted_tokens, summed_loss
+from core.training.loss import counted_tokens, summed_loss, taught_loss
 from core.training.low_precision import LowPrecisionCopy
 from core.training.optimizer import set_learning_rate
 from core.training.precision import Precision
@@ -40,13 +40,14 @@ LEAST_SCALE = 1.0  # a float16 loss that overflows unscaled will not get better 
 class TrainState:
     """What a step changes, and how its passes are computed.
 
-    `low_precision` is the copy of the model through which passes run, where there is one.
+    `low_precision` is the copy of the model through which passes run, where there is one. From the `teachers` it learns, beside the text.
     """
 
     model: nn.Module
     optimizer: Optimizer
     precision: Precision
     low_precision: LowPrecisionCopy | None = None
+    teachers: tuple[nn.Module, ...] = ()
 
     @property
     def compute_model(self) -> nn.Module:
@@ -184,7 +185,12 @@ def finite_gradients(
     while True:
         seed_dropout(config.seed, step, group)
         summed = accumulate_gradients(
-            train_state.compute_model, batches, precision, group.stop_within_step(stop), group
+            train_state.compute_model,
+            batches,
+            precision,
+            group.stop_within_step(stop),
+            group,
+            train_state.teachers,
         )
         for parameter in parameters:
             if parameter.grad is not None and not group.shards:  # else the passes have added them up
@@ -211,6 +217,7 @@ def accumulate_gradients(
     precision: Precision,
     stop: StopToken,
     group: ProcessGroup = ONE_PROCESS,
+    teachers: Sequence[nn.Module] = (),
 ) -> Tensor:
     """Add up the gradients of several batches as if they were one, and give the mean loss in nats per token, a scalar.
 
@@ -227,7 +234,7 @@ def accumulate_gradients(
         for x, y in batches:
             stop.raise_if_asked()
             with precision.autocast():
-                part = summed_loss(model, x, y) / total
+                part = (taught_loss(model, teachers, x, y) if teachers else summed_loss(model, x, y)) / total
             precision.scaler.scale(part).backward()
             loss += part.detach()
     return loss

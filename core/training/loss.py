@@ -6,7 +6,7 @@ Shapes
     N  positions of one chunk    W  the vocabulary, padded
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import torch
@@ -18,6 +18,7 @@ from core.model.requirements import LOGITS_AT_ONCE
 from core.model.transformer import Transformer
 from core.training.interruption import is_compiled, look_for_stop
 
+TAUGHT = 0.7  # what teachers count for in the loss
 PADDED_TO = {"cuda": 64}  # rows of the head, on such devices: tensor cores read whole tiles
 
 
@@ -52,6 +53,23 @@ def summed_loss(model: nn.Module, x: Tensor, y: Tensor) -> Tensor:
     rows = max(1, LOGITS_AT_ONCE // model.vocab_size)
     loss: Tensor = _LinearCrossEntropy.apply(hidden, model.head.weight, model.head.bias, y.flatten(), rows)
     return loss
+
+
+def taught_loss(model: nn.Module, teachers: Sequence[nn.Module], x: Tensor, y: Tensor) -> Tensor:
+    """As `summed_loss`, where `teachers` say what follows, too: the cross-entropy with 0.3 of the label and 0.7 of their mean.
+
+    Source:
+        Hinton, Vinyals and Dean, "Distilling the Knowledge in a Neural Network", 2015, section 2, at a temperature of 1;
+        from models of the same shape and text: Furlanello et al., "Born-Again Neural Networks", 2018.
+    """
+    labels = y.flatten()  # (N,)
+    counted = labels != IGNORED
+    with torch.no_grad():
+        said = sum(teacher(x).flatten(0, 1)[counted].float().softmax(dim=-1) for teacher in teachers)
+    logits = model(x).flatten(0, 1)[counted].float()  # (N, V)
+    by_label = F.cross_entropy(logits, labels[counted], reduction="sum")
+    by_teachers = F.cross_entropy(logits, said / len(teachers), reduction="sum")
+    return torch.lerp(by_label, by_teachers, TAUGHT)
 
 
 def logits_and_labels(model: nn.Module, x: Tensor, y: Tensor) -> Iterator[tuple[Tensor, Tensor]]:

@@ -30,8 +30,8 @@ from core.runs.state import TOKENIZER, CheckpointState, read_state
 from core.tasks.models.change_runs import tidy_runs
 from core.tasks.training.pack_run import packed_dataset
 from core.tokenizers.files import file_to_learn_with
-from core.trainer.journaled_run import train_run
 from core.trainer.setup import build_run_dataset, hold_run, lay_out_run
+from core.trainer.teachers import train_with_teachers
 from core.trainer.tensorboard_files import check_tensorboard
 
 # by a run that goes on; the rest made its weights or its tokens
@@ -84,7 +84,9 @@ def resume_run(
             dataset = yield from _dataset_of(workspace, folder, config, stop)
         except StopRequested:
             dataset = None
-        return (yield from train_run(workspace, folder, config, dataset, stop, changed, group, back_to))
+        return (
+            yield from train_with_teachers(workspace, folder, config, dataset, stop, changed, group, back_to)
+        )
 
 
 def _explained_changes(
@@ -119,7 +121,9 @@ def _dataset_of(
         LostDatasetError: It is gone, and the library no longer holds what it was made of.
         StopRequested: `stop` was set while its files were compared.
     """
-    last = pointed_step(folder, "last")
+    first = folder.teacher(1)  # has read the text, where the run itself has not begun
+    place_of_state = folder if pointed_step(folder, "last") is not None else first
+    last = pointed_step(place_of_state, "last")
     if last is None and (packed := packed_dataset(workspace, folder)) is not None:
         return read_dataset(packed, stop)
     if last is None:  # killed before its first checkpoint: it begins again
@@ -129,7 +133,7 @@ def _dataset_of(
         if dataset is not None:
             lay_out_run(folder, dataset)
         return dataset
-    state = read_state(folder.checkpoint(last))
+    state = read_state(place_of_state.checkpoint(last))
     place = workspace.datasets / state.dataset
     yield from restore(workspace, state.dataset, stop)
     _put_tokenizer_back(place, folder, state)

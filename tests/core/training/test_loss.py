@@ -9,7 +9,7 @@ from torch import nn
 from core.config.model import ModelConfig
 from core.model.transformer import Transformer
 from core.training import loss
-from core.training.loss import IGNORED, counted_tokens, summed_loss, token_losses
+from core.training.loss import IGNORED, counted_tokens, summed_loss, taught_loss, token_losses
 
 
 class Scores(nn.Module):
@@ -47,6 +47,21 @@ def test_each_position_has_its_own_loss_and_padding_has_none():
     model = Scores([0.0, math.log(3)])  # chances 1/4 and 3/4
     losses = token_losses(model, torch.zeros(1, 3, dtype=torch.long), torch.tensor([[0, 1, IGNORED]]))
     assert losses.tolist()[0] == pytest.approx([math.log(4), math.log(4 / 3), 0.0], abs=1e-6)
+
+
+def test_teachers_count_for_seven_tenths_of_the_loss():
+    """-log p of the label, and the cross-entropy with the mean of what they say: against plain sums; padding counts for nobody."""
+    model = Scores([0.0, math.log(3)])  # chances 1/4 and 3/4
+    model.scores.requires_grad_()
+    teachers = [Scores([0.0, 0.0]), Scores([math.log(9), 0.0])]  # 1/2 and 9/10, in the mean 7/10
+    x, y = torch.zeros(1, 2, dtype=torch.long), torch.tensor([[1, IGNORED]])
+    loss = taught_loss(model, teachers, x, y)
+    by_label, by_teachers = -math.log(3 / 4), -0.7 * math.log(1 / 4) - 0.3 * math.log(3 / 4)
+    assert loss.item() == pytest.approx(0.3 * by_label + 0.7 * by_teachers, abs=1e-6)
+    loss.backward()
+    target = 0.7 * 0.7, 0.3 + 0.7 * 0.3  # what the two tokens should have
+    assert model.scores.grad.tolist() == pytest.approx([1 / 4 - target[0], 3 / 4 - target[1]], abs=1e-6)
+    assert taught_loss(model, teachers, x, torch.full_like(y, IGNORED)).item() == 0
 
 
 def test_the_loss_of_half_precision_scores_is_computed_in_float32():

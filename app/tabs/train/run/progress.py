@@ -44,6 +44,7 @@ class Progress:
         self.step = 0
         self.has_checkpoint = False  # of weights that were trained
         self._phase = phase
+        self._teacher = ""  # whose steps these are, where they are not the run's own
         self._saving: CheckpointBegun | None = None
         self._prepared = 0.0
         self._elapsed_seconds = self._preparing_seconds = 0.0
@@ -81,6 +82,7 @@ class Progress:
                     self._elapsed_seconds = self._preparing_seconds
                 self._preparing_seconds = 0.0
                 self.max_steps, self.step = event.max_steps, event.start_step
+                self._teacher = event.teacher
                 self._phase = (
                     "Measuring the untrained model…" if not event.start_step else "Taking the next step…"
                 )
@@ -196,7 +198,8 @@ class Progress:
     def _where(self) -> str:
         if not self.max_steps:
             return f"step {self.step:,}"
-        return f"step {self.step:,} of {self.max_steps:,} ({percent(self.share())})"
+        teacher = f"{self._teacher} · " if self._teacher else ""
+        return f"{teacher}step {self.step:,} of {self.max_steps:,} ({percent(self.share())})"
 
 
 def alike_in_a_row(events: Sequence[Event]) -> Iterator[tuple[type[Event], list[Any]]]:

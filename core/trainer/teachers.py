@@ -1,0 +1,93 @@
+"""The teachers of a run: models like its own, from other first weights, that are trained before it and stay in its folder.
+
+Each is a run itself, with its journal and checkpoints, so that one that was killed goes on as any run does.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from core.batches.dataset import Dataset
+from core.batches.distributed import ONE_PROCESS, ProcessGroup
+from core.config.run import RunConfig
+from core.config.toml import run_to_toml, with_settings
+from core.control import StopToken
+from core.disk.files import write_whole
+from core.events.base import Notice, Task
+from core.events.runs import CheckpointSaved, EndMoved, Evaluated, RunEnded, RunPrepared, StepDone
+from core.runs.folder import RunFolder, Workspace
+from core.runs.journal import last_event
+from core.runs.repair import repair_checkpoints
+from core.trainer.journaled_run import train_run
+from core.trainer.setup import lay_out_run
+
+# of a teacher: how far it is; the rest is in its own journal
+TOLD = (Notice, StepDone, Evaluated, EndMoved)
+
+
+def train_with_teachers(
+    workspace: Workspace,
+    folder: RunFolder,
+    config: RunConfig,
+    dataset: Dataset | None,
+    stop: StopToken,
+    changed: Sequence[str] = (),
+    group: ProcessGroup = ONE_PROCESS,
+    back_to: int | None = None,
+) -> Task[RunEnded]:
+    """As `train_run`, after those of its teachers that have not come to their end; several processes have none."""
+    if dataset is not None and group.world_size == 1:
+        for number in range(1, config.training.teachers + 1):
+            if _is_trained(folder.teacher(number)):
+                continue
+            reason = yield from _train_teacher(workspace, folder, config, dataset, number, stop)
+            if reason == "stopped":
+                dataset = None
+                break
+    return (yield from train_run(workspace, folder, config, dataset, stop, changed, group, back_to))
+
+
+def _train_teacher(
+    workspace: Workspace, folder: RunFolder, config: RunConfig, dataset: Dataset, number: int, stop: StopToken
+) -> Task[str]:
+    """Train one, or train it on; the run is one as soon as its first teacher has a checkpoint.
+
+    Returns:
+        Why it has ended.
+    """
+    teacher = folder.teacher(number)
+    teacher.root.mkdir(parents=True, exist_ok=True)
+    lay_out_run(teacher, dataset)
+    for sentence in repair_checkpoints(teacher, stop):
+        yield Notice(sentence)
+    for event in train_run(workspace, teacher, teacher_config(config, number), dataset, stop):
+        if isinstance(event, CheckpointSaved):
+            write_whole(folder.config, run_to_toml(config))
+        elif isinstance(event, RunPrepared):
+            of = f"teacher {number} of {config.training.teachers}"
+            yield replace(event, name=folder.name, teacher=of)
+        elif isinstance(event, TOLD):
+            yield event
+    assert isinstance(event, RunEnded)
+    return event.reason
+
+
+def teacher_config(config: RunConfig, number: int) -> RunConfig:
+    """The settings of a teacher: those of its run, with another seed, its share of the minutes, and nothing to look at."""
+    training = config.training
+    own = {
+        "teachers": 0,
+        "seed": (training.seed + number) % 2**32,
+        "max_minutes": training.teacher_minutes,
+        "keep_checkpoints": 1,
+        "snapshot_interval": 0,
+        "sample_tokens": 0,
+        "tensorboard": False,
+    }
+    changes = {f"training.{name}": value for name, value in own.items()} | {"doctor.enabled": False}
+    return with_settings(config, changes)
+
+
+def _is_trained(teacher: RunFolder) -> bool:
+    """Whether it has come to its end, early or not."""
+    last = last_event(teacher.events) if teacher.events.exists() else None
+    return isinstance(last, RunEnded) and last.reason != "stopped"

@@ -1,0 +1,151 @@
+"""Models that are trained before a run, from which it learns: each goes on as a run does, whatever comes between."""
+
+import shutil
+
+import pytest
+
+from core.control import StopToken
+from core.errors.base import BadSettingError
+from core.errors.runs import NoCheckpointError, RunFinishedError
+from core.errors.system import DiskFullError
+from core.events.runs import DatasetBuilt, Evaluated, RunEnded, RunPrepared, StepDone
+from core.runs.base_model import fine_tune_config
+from core.runs.catalog import Catalog, is_run
+from core.runs.loading import load_model
+from core.tasks.training.resume_run import resume_run
+from core.tasks.training.train_model import train_model
+from core.trainer import teachers as teachers_file
+from core.trainer.teachers import teacher_config
+from tests.core.conftest import record_texts
+
+TAUGHT = {"training.teachers": 2, "training.max_steps": 4}
+
+
+def losses(events):
+    return [event.loss for event in events if isinstance(event, StepDone | Evaluated)]
+
+
+def train(workspace, config, name="a", until=lambda *_: False):
+    return read(train_model(workspace, name, config, stop := StopToken()), stop, until)
+
+
+def resume(workspace, changes=None, name="a"):
+    return list(resume_run(workspace, name, changes or {}, StopToken()))
+
+
+def read(stream, stop, until):
+    """All events; a stop where `until` says so of an event and how many steps there were."""
+    events, steps = [], 0
+    for event in stream:
+        events.append(event)
+        steps += isinstance(event, StepDone)
+        if until(event, steps):
+            stop.set()
+    return events
+
+
+def weights(workspace, name="a"):
+    return load_model(workspace.run(name), "last").model.state_dict()
+
+
+def equal(one, other):
+    return all(one[name].equal(other[name]) for name in one)
+
+
+def test_teachers_are_trained_first_and_the_run_learns_from_them(filled, tiny):
+    alone = train(filled, tiny(TAUGHT | {"training.teachers": 0}), "alone")
+    events = train(filled, tiny(TAUGHT))
+    assert sum(isinstance(event, StepDone) for event in events) == 3 * 4
+    prepared = [(event.name, event.teacher) for event in events if isinstance(event, RunPrepared)]
+    assert prepared == [("a", "teacher 1 of 2"), ("a", "teacher 2 of 2"), ("a", "")]
+    assert [event for event in events if isinstance(event, RunEnded)] == [events[-1]]
+    assert (events[-1].step, events[-1].reason) == (4, "finished")
+    run = filled.run("a")
+    seeds = {load_model(run.teacher(number), "best").config.training.seed for number in (1, 2)}
+    assert len(seeds | {tiny().training.seed}) == 3
+    assert losses(alone) != losses(events)[-len(losses(alone)) :]  # from the same first weights and text
+    assert [run.name for run in Catalog(filled).runs()] == ["a", "alone"]
+
+
+@pytest.mark.parametrize("steps", [3, 5, 9], ids=["teacher 1", "teacher 2", "the run itself"])
+def test_a_run_that_is_stopped_goes_on_as_if_nothing_had_happened(filled, tiny, steps):
+    train(filled, tiny(TAUGHT), "whole")
+    stopped = train(filled, tiny(TAUGHT), until=lambda _, count: count == steps)
+    assert stopped[-1].reason == "stopped"
+    resumed = resume(filled)
+    assert sum(isinstance(event, StepDone) for event in stopped + resumed) == 3 * 4
+    assert equal(weights(filled), weights(filled, "whole"))
+
+
+def test_a_run_that_is_killed_while_a_teacher_trains_is_there_and_goes_on_with_the_same_text(filled, tiny):
+    train(filled, tiny(TAUGHT), "whole")
+    stream, steps = train_model(filled, "a", tiny(TAUGHT), StopToken()), 0
+    while steps < 3:
+        steps += isinstance(next(stream), StepDone)
+    stream.close()
+    assert is_run(filled.run("a"))
+    record_texts(filled, {"later.txt": "What came later. " * 50})
+    resume(filled)
+    assert equal(weights(filled), weights(filled, "whole"))
+
+
+def test_stopped_before_the_first_teacher_has_a_checkpoint_it_leaves_no_run(filled, tiny):
+    stop = StopToken()
+    for event in train_model(filled, "a", tiny(TAUGHT), stop):
+        if isinstance(event, DatasetBuilt):
+            stop.set()
+    assert (event.reason, event.step) == ("stopped", 0)
+    assert not filled.run("a").root.exists()
+
+
+def test_where_the_disk_is_full_the_teachers_stay(filled, tiny, monkeypatch):
+    write, full = teachers_file.write_whole, [True]
+
+    def fails_once(path, content):
+        if full.pop() if full else False:
+            raise DiskFullError(path)
+        write(path, content)
+
+    monkeypatch.setattr(teachers_file, "write_whole", fails_once)
+    with pytest.raises(DiskFullError):
+        train(filled, tiny(TAUGHT))
+    assert not filled.run("a").root.exists()  # no run yet
+    assert train(filled, tiny(TAUGHT))[-1].reason == "finished"
+
+
+def test_a_run_whose_teachers_are_lost_says_so_or_trains_them_again(filled, tiny):
+    train(filled, tiny(TAUGHT), "whole")
+    train(filled, tiny(TAUGHT), until=lambda _, count: count == 9)
+    run = filled.run("a")
+    shutil.rmtree(run.teacher(2).checkpoints)
+    with pytest.raises(NoCheckpointError):
+        resume(filled)
+    shutil.rmtree(run.teacher(2).root)
+    resume(filled)
+    assert equal(weights(filled), weights(filled, "whole"))
+
+
+def test_a_finished_run_says_so_and_a_longer_one_learns_from_them_too(filled, tiny):
+    train(filled, tiny(TAUGHT))
+    with pytest.raises(RunFinishedError):
+        resume(filled)
+    longer = resume(filled, {"training.max_steps": 6})
+    assert [event.step for event in longer if isinstance(event, StepDone)] == [5, 6]
+    with pytest.raises(BadSettingError, match="teachers"):
+        resume(filled, {"training.teachers": 1, "training.max_steps": 8})
+
+
+def test_all_share_the_minutes_of_a_run(tiny):
+    config = tiny({"training.teachers": 3, "training.horizon": "minutes", "training.max_minutes": 50})
+    training = config.training
+    assert 3 * training.teacher_minutes + training.own_minutes == pytest.approx(50)
+    assert training.own_minutes == pytest.approx(2 * training.teacher_minutes)  # three passes more in a step
+    assert teacher_config(config, 1).training.own_minutes == pytest.approx(training.teacher_minutes)
+    assert tiny({"training.max_minutes": 50}).training.own_minutes == 50
+
+
+def test_a_fine_tune_has_no_teachers(trained):
+    config = fine_tune_config(trained, "first")
+    assert config.training.teachers == 0
+    with pytest.raises(ValueError, match="teachers"):
+        type(config).model_validate(config.model_dump() | {"training": {"teachers": 1}})
