@@ -8,6 +8,7 @@ from pydantic_core import PydanticCustomError
 from core.config.setting import Config, setting
 from core.wording import noun_for
 
+MOST_TEACHERS = 4  # five models average little better than four
 EVEN_DOUBLINGS = 3  # growing snapshots stand side by side up to the eighth
 
 
@@ -94,7 +95,7 @@ class TrainingConfig(Config):
         "So many models like this one are trained before it, one after the other, and it learns from what they say next beside the "
         "text: less by heart, more of the language. For little text and much time; minutes are shared by all of them. They stay in the run's folder.",
         ge=0,
-        le=8,
+        le=MOST_TEACHERS,
     )
     optimizer: Literal["adamw", "adam", "muon"] = setting(
         "adamw",

@@ -13,6 +13,7 @@ from core.config.model import count_parameters, d_ff_beside, heads_beside
 from core.config.presets import AUTO, preset_run
 from core.config.run import RunConfig
 from core.config.toml import with_settings
+from core.config.training import MOST_TEACHERS
 from core.corpus.passages import CorpusTotals
 from core.errors.base import UserFacingError
 from core.events.runs import StepTimes
@@ -59,7 +60,6 @@ MANY_LAYERS, MANY_STEPS = 6, 4000
 LATE = {"model.induction_head": False, "tokenizer.vocab_size": 1024}
 MOST_DECAY = 3.0  # the largest that was tried
 MOST_EPOCHS = 16.0  # reading a text more often teaches one model nothing
-MOST_TEACHERS = 4  # five models average little better than four
 
 
 @dataclass(frozen=True, slots=True)

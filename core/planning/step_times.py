@@ -89,7 +89,10 @@ def remembering_times(
         batches = evaluation_batches(run, val_tokens)
         batch = statistics.median(evaluations) / batches if evaluations and batches else 0.0
         before = known_times(workspace, run) or StepTimes(0.0, 0.0, device)
-        times = replace(before, step_seconds=statistics.median(steps), evaluation_batch_seconds=batch)
+        step = (
+            statistics.median(steps) / run.training.taught_cost
+        )  # as they are timed beforehand, without teachers
+        times = replace(before, step_seconds=step, evaluation_batch_seconds=batch)
         remember_times(workspace, run, replace(times, device=device))
 
 

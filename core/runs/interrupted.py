@@ -1,5 +1,6 @@
 """Runs that a kill, a crash or a power cut ended: their journal has no end, and nobody trains them."""
 
+from core.config.training import MOST_TEACHERS
 from core.events.runs import RunEnded
 from core.runs.folder import RunFolder
 from core.runs.journal import Journal, cut_torn_line
@@ -12,9 +13,17 @@ def is_interrupted(run: RunFolder) -> bool:
 
     One that diverged has reported that: resumed as it is, it would do so again.
     """
-    if pointed_step(run, "last") is None or not run.events.exists() or is_held(run):
+    if is_held(run):
         return False
-    return ended_state(run) == "interrupted"
+    if pointed_step(run, "last") is None:
+        return run.config.exists() and not run.events.exists() and _ended_among_teachers(run)
+    return run.events.exists() and ended_state(run) == "interrupted"
+
+
+def _ended_among_teachers(run: RunFolder) -> bool:
+    """Whether one of its teachers was interrupted, or the run before the next model had begun."""
+    begun = [one for number in range(1, MOST_TEACHERS + 1) if (one := run.teacher(number)).events.exists()]
+    return bool(begun) and ended_state(begun[-1]) in ("interrupted", "finished")
 
 
 def leave_stopped(run: RunFolder) -> None:

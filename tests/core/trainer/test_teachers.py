@@ -10,7 +10,8 @@ from core.errors.runs import NoCheckpointError, RunFinishedError
 from core.errors.system import DiskFullError
 from core.events.runs import DatasetBuilt, Evaluated, RunEnded, RunPrepared, StepDone
 from core.runs.base_model import fine_tune_config
-from core.runs.catalog import Catalog, is_run
+from core.runs.catalog import Catalog
+from core.runs.interrupted import is_interrupted
 from core.runs.loading import load_model
 from core.tasks.training.resume_run import resume_run
 from core.tasks.training.train_model import train_model
@@ -72,6 +73,7 @@ def test_a_run_that_is_stopped_goes_on_as_if_nothing_had_happened(filled, tiny, 
     train(filled, tiny(TAUGHT), "whole")
     stopped = train(filled, tiny(TAUGHT), until=lambda _, count: count == steps)
     assert stopped[-1].reason == "stopped"
+    assert not is_interrupted(filled.run("a"))
     resumed = resume(filled)
     assert sum(isinstance(event, StepDone) for event in stopped + resumed) == 3 * 4
     assert equal(weights(filled), weights(filled, "whole"))
@@ -83,7 +85,7 @@ def test_a_run_that_is_killed_while_a_teacher_trains_is_there_and_goes_on_with_t
     while steps < 3:
         steps += isinstance(next(stream), StepDone)
     stream.close()
-    assert is_run(filled.run("a"))
+    assert is_interrupted(filled.run("a"))
     record_texts(filled, {"later.txt": "What came later. " * 50})
     resume(filled)
     assert equal(weights(filled), weights(filled, "whole"))
