@@ -35,7 +35,7 @@ class RunSummary:
     `checkpoints` and `snapshots` are steps, ascending; a step can have both. `kept` are the names of those kept for ever.
     `problem` says why the run cannot be opened, or its last checkpoint cannot, as the end of a sentence; else it is "".
     `tokens` counts those learned from, `bits_per_byte` belongs to the evaluation that gave `val_loss`, and `dataset` is the
-    name of the data set's folder.
+    name of the data set's folder. `has_teacher` says that a model from which it is to learn has a checkpoint.
     """
 
     name: str
@@ -57,6 +57,7 @@ class RunSummary:
     state: RunState = "stopped"
     dataset: str = ""
     tokens: int = 0
+    has_teacher: bool = False
     bits_per_byte: float | None = None
     tags: tuple[str, ...] = ()
     note: str = ""
@@ -66,6 +67,11 @@ class RunSummary:
         """The steps of the best and of the last checkpoint, where it has them."""
         steps = {"best": self.best_step, "last": self.last_step}
         return {name: step for name, step in steps.items() if step is not None}
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether there is a checkpoint to go on from, its own or a teacher's."""
+        return self.last_step is not None or self.has_teacher
 
     @property
     def saved_steps(self) -> tuple[int, ...]:
@@ -244,6 +250,7 @@ def _summary_of_files(folder: RunFolder) -> RunSummary:
         state=_standing(folder, state, problem),
         dataset=state.dataset if state else "",
         tokens=state.tokens if state else 0,
+        has_teacher=pointed_step(folder.teacher(1), "last") is not None,
         bits_per_byte=_bits_per_byte(folder, state.best_step if state else None),
         tags=notes.tags,
         note=notes.note,

@@ -93,7 +93,7 @@ def find_interrupted_runs(
     names = [name for name in catalog.names() if is_interrupted(catalog.folder(name)) or name == cut_off]
     if cut_off in names and not is_interrupted(catalog.folder(cut_off)):
         run = catalog.summary(cut_off)
-        if run.last_step is None or run.step >= run.max_steps or is_held(catalog.folder(cut_off)):
+        if not run.has_begun or run.step >= run.max_steps or is_held(catalog.folder(cut_off)):
             names.remove(cut_off)
     return tuple(sorted(map(catalog.summary, names), key=lambda run: run.changed, reverse=True))
 

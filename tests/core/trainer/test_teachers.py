@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 
-from core.control import StopToken
+from core.control import StopToken, result_of
 from core.errors.base import BadSettingError
 from core.errors.runs import NoCheckpointError, RunFinishedError
 from core.errors.system import DiskFullError
@@ -13,6 +13,7 @@ from core.runs.base_model import fine_tune_config
 from core.runs.catalog import Catalog
 from core.runs.interrupted import is_interrupted
 from core.runs.loading import load_model
+from core.tasks.models.look_at_runs import find_interrupted_runs
 from core.tasks.training.resume_run import resume_run
 from core.tasks.training.train_model import train_model
 from core.trainer import teachers as teachers_file
@@ -74,6 +75,7 @@ def test_a_run_that_is_stopped_goes_on_as_if_nothing_had_happened(filled, tiny, 
     stopped = train(filled, tiny(TAUGHT), until=lambda _, count: count == steps)
     assert stopped[-1].reason == "stopped"
     assert not is_interrupted(filled.run("a"))
+    assert Catalog(filled).summary("a").has_begun
     resumed = resume(filled)
     assert sum(isinstance(event, StepDone) for event in stopped + resumed) == 3 * 4
     assert equal(weights(filled), weights(filled, "whole"))
@@ -85,7 +87,8 @@ def test_a_run_that_is_killed_while_a_teacher_trains_is_there_and_goes_on_with_t
     while steps < 3:
         steps += isinstance(next(stream), StepDone)
     stream.close()
-    assert is_interrupted(filled.run("a"))
+    [offered] = result_of(find_interrupted_runs(filled, StopToken()))
+    assert (offered.name, offered.last_step, offered.has_begun) == ("a", None, True)
     record_texts(filled, {"later.txt": "What came later. " * 50})
     resume(filled)
     assert equal(weights(filled), weights(filled, "whole"))

@@ -80,7 +80,7 @@ class RunChooser(QWidget):
     def _obstacle(self, run: RunSummary | None) -> str:
         if run is None:
             return "Select a run first"
-        if run.last_step is None:
+        if not run.has_begun:
             return "This run has no checkpoint to go on from"
         if run.step >= run.max_steps:
             return f"This run has taken all of its {counted(run.max_steps, 'step')}; under Details, Start from trains it longer"
