@@ -237,8 +237,8 @@ def _why(
         taught = training.model_copy(update={"teachers": teachers})
         shares = taught.max_minutes / taught.teacher_minutes  # what all take, in what one alone takes
         needed = counted(math.ceil(length * MOST_EPOCHS / epochs * shares), unit)
-        before = f", after {counted(teachers, 'teacher')} from which it learns, too," if teachers else ""
-        return f"It has read {text} {MOST_EPOCHS:g} times{before} within {needed}, and ends there: more would be learned by heart."
+        taught_by = f" and learned from {counted(teachers, 'teacher')}" if teachers else ""
+        return f"It has read {text} {MOST_EPOCHS:g} times{taught_by} within {needed}, and ends there: more would be learned by heart."
     if not larger:
         return f"The largest that is chosen by itself: there is the text for it, and the time in {training.horizon_text}{on_it}."
     if larger[0].from_bytes > text_bytes:

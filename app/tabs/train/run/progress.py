@@ -149,7 +149,8 @@ class Progress:
             stands.insert(0, self._phase)
         elif live:
             left = self.seconds_left()
-            stands.append("time left: measuring" if left is None else f"{duration(left)} left")
+            of_teacher = " for this teacher" if self._teacher else ""
+            stands.append("time left: measuring" if left is None else f"{duration(left)} left{of_teacher}")
         return f"{' · '.join(stands)}\n{' · '.join(speed)}"
 
     def share(self) -> float:
