@@ -6,7 +6,7 @@ import math
 import pytest
 
 from core.bench import budget
-from core.bench.budget import BEST, ROWS_FILE, TABLE_FILE, bench_budget, compressors, kept_rows, table
+from core.bench.budget import FORGETTING, ROWS_FILE, TABLE_FILE, bench_budget, compressors, kept_rows, table
 from core.bench.recipe import Recipe
 from core.config.corpus import CleaningConfig, CorpusConfig
 from core.control import Returning, StopToken
@@ -128,8 +128,8 @@ def test_compressors_are_told_the_training_text_first(measure, text):
         assert rows[name].bits_per_byte < 8 * size_of(held_out) / len(held_out)
 
 
-def test_the_best_compressors_also_forget_each_document_before_the_next(measure, text, monkeypatch):
-    monkeypatch.setattr(budget, "compressors", lambda: {BEST[0]: lambda data: math.sqrt(len(data))})
+def test_a_compressor_also_forgets_each_document_before_the_next(measure, text, monkeypatch):
+    monkeypatch.setattr(budget, "compressors", lambda: {FORGETTING: lambda data: math.sqrt(len(data))})
     together, anew = sorted(measure(presets=[]), key=lambda row: len(row.subject))
     with Library(text.parent / "out" / "tales" / "library.sqlite") as library:
         train, held_out = (
