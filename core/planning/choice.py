@@ -126,13 +126,9 @@ def choose(run: RunConfig, totals: CorpusTotals, pace: float = 0.0) -> Choice:
     settings["training.eval_interval"] = min(max(round(taken / EVALUATIONS), FEWEST_BETWEEN), MOST_BETWEEN)
     if run.training.horizon in ("steps", "minutes"):  # of which epochs may be a limit
         settings["training.max_epochs"] = MOST_EPOCHS
-    settings["training.teachers"] = _teachers(run, epochs)
+    teachers = settings["training.teachers"] = _teachers(run, epochs)
     text = f"{file_size(text_bytes)} of text" if totals.bytes else "the usual text"
-    return Choice(
-        settings,
-        _what(settings),
-        _why(run, rung, text_bytes, text, tokens, epochs, settings["training.teachers"]),
-    )
+    return Choice(settings, _what(settings), _why(run, rung, text_bytes, text, tokens, epochs, teachers))
 
 
 def _settings(rung: Rung) -> dict[str, Any]:

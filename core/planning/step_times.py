@@ -89,9 +89,8 @@ def remembering_times(
         batches = evaluation_batches(run, val_tokens)
         batch = statistics.median(evaluations) / batches if evaluations and batches else 0.0
         before = known_times(workspace, run) or StepTimes(0.0, 0.0, device)
-        step = (
-            statistics.median(steps) / run.training.taught_cost
-        )  # as they are timed beforehand, without teachers
+        # without teachers, as steps are timed beforehand
+        step = statistics.median(steps) / run.training.taught_cost
         times = replace(before, step_seconds=step, evaluation_batch_seconds=batch)
         remember_times(workspace, run, replace(times, device=device))
 

@@ -75,10 +75,8 @@ def fine_tune_config(workspace: Workspace, reference: str) -> RunConfig:
     base = find_base(workspace, reference)
     config = read_config(base.run)
     rates = {f"training.{name}": _tenth(config.training, name) for name in RATES}
-    begun = {
-        "training.context_growth": 1,
-        "training.teachers": 0,
-    }  # the base has grown, and has learned from its own
+    # the base has grown, and has learned from its own
+    begun = {"training.context_growth": 1, "training.teachers": 0}
     return with_settings(config, {"base_model": base.name, **rates, **begun})
 
 

@@ -43,7 +43,7 @@ from core.trainer.run_schedule import UNPLANNED, higher_limits, limiting_setting
 from core.trainer.session import RunPlace, Session, recut
 from core.trainer.trial import plan_for_minutes, remembered_costs
 from core.training.averaging import swap_weights
-from core.training.compute import ComputePlan, cpu_threads, make_train_state
+from core.training.compute import ComputePlan, cpu_threads, make_train_state, set_attention
 from core.training.early_stopping import EarlyStopping
 from core.training.interruption import is_compiled
 from core.training.loop import TrainingProgress, TrainState, accumulate_gradients, in_parts
@@ -85,7 +85,7 @@ def open_session(
             "training.batch_size",
             f"cannot be {training.batch_size}: each process (there are {number(group.world_size)}) needs a row of every step",
         )
-    if training.teachers and group.world_size > 1:
+    if training.teachers and (group.world_size > 1 or group.shards):
         raise BadSettingError("training.teachers", "must be 0 where several processes train")
     share = group.largest_share(recut(training, group.world_size).batch_size)
     state = state_or_none(folder, pointed_step(folder, "last") if resume_at is None else resume_at)
@@ -170,7 +170,7 @@ def _begun(place: RunPlace, stop: StopToken) -> Task[Session | None]:
     compute = yield from _compute_of_all(place, model, stop)
     if compute is None:
         return None
-    train_state = _with_teachers(make_train_state(model, config.training, compute, place.group), place, stop)
+    train_state = _train_state(model, compute, place, stop)
     return Session(
         folder=place.folder,
         config=config,
@@ -186,18 +186,22 @@ def _begun(place: RunPlace, stop: StopToken) -> Task[Session | None]:
     )
 
 
-def _with_teachers(state: TrainState, place: RunPlace, stop: StopToken) -> TrainState:
-    """The same with the run's teachers, as they were at their best, computed like the model.
+def _train_state(model: Transformer, compute: ComputePlan, place: RunPlace, stop: StopToken) -> TrainState:
+    """The model with its optimizer, and the run's teachers as they were at their best, computed like it.
 
     Raises:
-        NoCheckpointError, DamagedCheckpointError, DamagedRunError: One cannot be used.
+        NoCheckpointError, DamagedCheckpointError, DamagedRunError: A teacher cannot be used.
         StopRequested: `stop` was set while files were compared.
     """
+    training = place.config.training
+    state = make_train_state(model, training, compute, place.group)
     teachers: list[nn.Module] = []
-    for number_of_it in range(1, place.config.training.teachers + 1):
-        model = load_model(place.folder.teacher(number_of_it), "best", stop).model.requires_grad_(False)
-        place.settle(model)
-        teachers.append(LowPrecisionCopy(model, torch.bfloat16).model if state.low_precision else model)
+    for place_of_it in range(1, training.teachers + 1):
+        teacher = load_model(place.folder.teacher(place_of_it), "best", stop).model.requires_grad_(False)
+        place.settle(teacher)
+        computed = LowPrecisionCopy(teacher, torch.bfloat16).model if state.low_precision else teacher
+        set_attention(computed, compute.attention)
+        teachers.append(computed)
     return replace(state, teachers=tuple(teachers))
 
 
@@ -320,7 +324,7 @@ def _restored(place: RunPlace, stop: StopToken, resume_at: int | None) -> Task[S
     compute = yield from _compute_of_all(place, model, stop, computed)
     if compute is None:
         return None
-    train_state = _with_teachers(make_train_state(model, config.training, compute, place.group), place, stop)
+    train_state = _train_state(model, compute, place, stop)
     restore_optimizer(
         train_state.optimizer, model, read_optimizer(folder.checkpoint(state.step), state, stop)
     )

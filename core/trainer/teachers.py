@@ -11,7 +11,7 @@ from core.batches.distributed import ONE_PROCESS, ProcessGroup
 from core.config.run import RunConfig
 from core.config.toml import run_to_toml, with_settings
 from core.control import StopToken
-from core.disk.files import write_whole
+from core.disk.files import raising_disk_errors, write_whole
 from core.events.base import Notice, Task
 from core.events.runs import CheckpointSaved, EndMoved, Evaluated, RunEnded, RunPrepared, StepDone
 from core.runs.folder import RunFolder, Workspace
@@ -35,7 +35,7 @@ def train_with_teachers(
     back_to: int | None = None,
 ) -> Task[RunEnded]:
     """As `train_run`, after those of its teachers that have not come to their end; several processes have none."""
-    if dataset is not None and group.world_size == 1:
+    if dataset is not None and group.world_size == 1 and not group.shards:
         for number in range(1, config.training.teachers + 1):
             if _is_trained(folder.teacher(number)):
                 continue
@@ -55,7 +55,8 @@ def _train_teacher(
         Why it has ended.
     """
     teacher = folder.teacher(number)
-    teacher.root.mkdir(parents=True, exist_ok=True)
+    with raising_disk_errors(teacher.root):
+        teacher.root.mkdir(parents=True, exist_ok=True)
     lay_out_run(teacher, dataset)
     for sentence in repair_checkpoints(teacher, stop):
         yield Notice(sentence)

@@ -6,6 +6,7 @@ import pytest
 
 from core.config.presets import AUTO, CHOSEN, preset_run
 from core.config.toml import with_settings
+from core.config.training import MOST_TEACHERS
 from core.corpus.passages import CorpusTotals
 from core.events.runs import StepTimes
 from core.planning.choice import FADES_IN, FADES_SOONER_IN, RUNGS, choose, pace_of, reference
@@ -33,6 +34,27 @@ def test_more_time_never_gives_a_smaller_model(text_bytes):
 def test_more_text_never_gives_a_smaller_model(minutes):
     sizes = [size(chosen(minutes, text_bytes)) for text_bytes in (1000, 300_000, MEGABYTE, 10**7, 10**9)]
     assert sizes == sorted(sizes)
+
+
+def test_minutes_that_one_model_could_not_use_are_for_teachers():
+    numbers = [chosen(minutes, 300_000).settings["training.teachers"] for minutes in (1, 2, 5, 8, 10, 600)]
+    assert numbers[0] == numbers[1] == 0
+    assert numbers == sorted(numbers)
+    assert numbers[-2:] == [MOST_TEACHERS, MOST_TEACHERS]
+    assert "4 teachers" in chosen(10, 300_000).why
+    assert chosen(10, 4 * MEGABYTE).settings["training.teachers"] == 0
+    steps = with_settings(preset_run(AUTO), {"training.horizon": "steps", "training.max_steps": 10**6})
+    assert choose(steps, CorpusTotals(9, 1000, 1000)).settings["training.teachers"] == 0
+
+
+@pytest.mark.parametrize("minutes", [5, 8, 10])
+def test_with_teachers_each_model_still_reads_the_text_as_often_as_one_may(minutes):
+    """In the time that it has: its share of the minutes, at the pace of one without teachers."""
+    choice = chosen(minutes, 300_000)
+    run = with_settings(preset_run(AUTO), choice.settings | {"training.max_minutes": minutes})
+    alone = chosen(run.training.teacher_minutes, 300_000)
+    assert run.training.teachers
+    assert "16 times within" in alone.why
 
 
 @pytest.mark.parametrize("minutes", [2, 60])

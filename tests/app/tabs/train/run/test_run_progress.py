@@ -1,5 +1,7 @@
 """Where a run stands, told by its events alone."""
 
+from dataclasses import replace
+
 import pytest
 
 from app.tabs.train.run.progress import Progress, duration
@@ -67,6 +69,16 @@ def test_before_the_first_step_it_says_what_is_being_done(events, phase):
 )
 def test_before_the_first_step_a_phase_knows_how_far_it_has_come(events, share):
     assert after(*events).prepared_share() == share
+
+
+def test_whose_steps_these_are_is_told_while_a_teacher_trains():
+    of_teacher = replace(prepared(), teacher="teacher 2 of 4")
+    progress = after(of_teacher, *map(step, range(1, 26)))
+    assert progress.text().startswith("teacher 2 of 4 · step 25 of 100 (25 %)")
+    assert "left for this teacher" in progress.text()
+    for event in (prepared(), step(1)):
+        progress.take(event)
+    assert progress.text().startswith("step 1 of 100 (1 %)")
 
 
 def test_an_end_that_has_moved_is_what_the_steps_are_counted_to():
