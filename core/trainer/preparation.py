@@ -197,11 +197,11 @@ def _train_state(model: Transformer, compute: ComputePlan, place: RunPlace, stop
     state = make_train_state(model, training, compute, place.group)
     teachers: list[nn.Module] = []
     for place_of_it in range(1, training.teachers + 1):
-        teacher = load_model(place.folder.teacher(place_of_it), "best", stop).model.requires_grad_(False)
+        teacher = load_model(place.folder.teacher(place_of_it), "best", stop).model
         place.settle(teacher)
         computed = LowPrecisionCopy(teacher, torch.bfloat16).model if state.low_precision else teacher
         set_attention(computed, compute.attention)
-        teachers.append(computed)
+        teachers.append(computed.requires_grad_(False))
     return replace(state, teachers=tuple(teachers))
 
 
