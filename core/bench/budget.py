@@ -102,10 +102,10 @@ def bench_budget(
         text = yield from read_text(path, workspace, out, stop)
         subjects: list[tuple[str, float, int, Callable[[], Task[BudgetMeasured]]]] = []
         for name, size_of in compressors().items():
-            subjects.append((name, 0.0, 0, _compressing(text, name, size_of)))
+            subjects.append((name, 0.0, 0, _compressing(text, name, size_of, stop)))
             if name == FORGETTING:
                 anew = f"{name}, each document anew"
-                subjects.append((anew, 0.0, 0, _compressing_each(text, anew, size_of, stop)))
+                subjects.append((anew, 0.0, 0, _compressing(text, anew, size_of, stop, anew=True)))
         for budget in sorted(minutes):
             for seed in seeds:
                 for preset in presets:
@@ -224,37 +224,22 @@ def _zpaq(data: bytes) -> int:
 
 
 def _compressing(
-    text: BudgetText, name: str, size_of: Callable[[bytes], int]
+    text: BudgetText, name: str, size_of: Callable[[bytes], int], stop: StopToken, *, anew: bool = False
 ) -> Callable[[], Task[BudgetMeasured]]:
+    """What the held-out documents add to the training text: all together, or each by itself."""
+
     def measure() -> Task[BudgetMeasured]:
         yield from ()
         started = time.perf_counter()
-        before, more = ("\n".join(side).encode() for side in (text.train, text.held_out))
-        added = size_of(before + more) - size_of(before)
-        return _row(
-            text, name, 0.0, 0, 8 * added / len(more), time.perf_counter() - started, "goes on learning"
-        )
-
-    return measure
-
-
-def _compressing_each(
-    text: BudgetText, name: str, size_of: Callable[[bytes], int], stop: StopToken
-) -> Callable[[], Task[BudgetMeasured]]:
-    """What each document adds by itself to the training text."""
-
-    def measure() -> Task[BudgetMeasured]:
-        yield Notice(f"{name} ...")
-        started = time.perf_counter()
         before = "\n".join(text.train).encode()
-        added = -len(text.held_out) * size_of(before)
-        for one in text.held_out:
+        more = [one.encode() for one in (text.held_out if anew else ("\n".join(text.held_out),))]
+        size_before, added = size_of(before), 0
+        for one in more:
             stop.raise_if_asked()
-            added += size_of(before + b"\n" + one.encode())
-        detail = "learns within each document alone"
-        return _row(
-            text, name, 0.0, 0, 8 * added / text.held_out_bytes, time.perf_counter() - started, detail
-        )
+            added += size_of(before + one) - size_before
+        bits, seconds = 8 * added / sum(map(len, more)), time.perf_counter() - started
+        detail = "learns within each document alone" if anew else "goes on learning"
+        return _row(text, name, 0.0, 0, bits, seconds, detail)
 
     return measure
 

@@ -378,21 +378,6 @@ class TrainingConfig(Config):
         return self.snapshot_spacing == "even" or place % 2**doublings == 0
 
     @property
-    def teacher_minutes(self) -> float:
-        """What of the run's minutes each teacher gets: all take as many steps as the model itself."""
-        return self.max_minutes / (self.teachers + self.taught_cost)
-
-    @property
-    def own_minutes(self) -> float:
-        """What of the run's minutes its model gets."""
-        return self.taught_cost * self.teacher_minutes
-
-    @property
-    def taught_cost(self) -> float:
-        """What a step takes beside one without teachers: the pass of each is a third of it, for it has no gradient."""
-        return 1 + self.teachers / 3
-
-    @property
     def horizon_text(self) -> str:
         """What ends the run, such as "30 minutes"; a limit in epochs beside it is left out."""
         value: float = getattr(self, f"max_{self.horizon}")

@@ -18,7 +18,7 @@ from core.corpus.passages import CorpusTotals
 from core.errors.base import UserFacingError
 from core.events.runs import StepTimes
 from core.planning.estimate import estimate_tokens
-from core.planning.horizon import windows_per_step
+from core.planning.horizon import cost_of_all, windows_per_step
 from core.wording import counted, file_size, rounded
 
 USUAL_PACE = 20_000.0  # tokens of `starter` per second on two processor cores, where it was not measured
@@ -166,12 +166,7 @@ def _teachers(run: RunConfig, epochs: float) -> int:
     """
     if run.training.horizon != "minutes":
         return 0
-    fitting = [0]
-    for teachers in range(1, MOST_TEACHERS + 1):
-        taught = run.training.model_copy(update={"teachers": teachers})
-        if epochs * taught.teacher_minutes / taught.max_minutes >= MOST_EPOCHS:
-            fitting.append(teachers)
-    return fitting[-1]
+    return max((n for n in range(1, MOST_TEACHERS + 1) if epochs >= MOST_EPOCHS * cost_of_all(n)), default=0)
 
 
 def _decays(steps: float) -> dict[str, float]:
@@ -230,9 +225,7 @@ def _why(
     on_it = " on this machine" if training.horizon == "minutes" else ""
     larger = [one for one in RUNGS[RUNGS.index(rung) + 1 :] if one.width > rung.width]
     if epochs > MOST_EPOCHS and training.horizon in ("steps", "minutes"):
-        taught = training.model_copy(update={"teachers": teachers})
-        shares = taught.max_minutes / taught.teacher_minutes  # what all take, in what one alone takes
-        needed = counted(math.ceil(length * MOST_EPOCHS / epochs * shares), unit)
+        needed = counted(math.ceil(length * MOST_EPOCHS / epochs * cost_of_all(teachers)), unit)
         taught_by = f" and learned from {counted(teachers, 'teacher')}" if teachers else ""
         return f"It has read {text} {MOST_EPOCHS:g} times{taught_by} within {needed}, and ends there: more would be learned by heart."
     if not larger:

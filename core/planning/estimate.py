@@ -14,7 +14,14 @@ from core.config.training import EVEN_DOUBLINGS, TrainingConfig
 from core.corpus.passages import CorpusTotals
 from core.events.runs import StepTimes
 from core.model.requirements import bytes_to_train, checkpoint_bytes
-from core.planning.horizon import RunCosts, estimated_epoch, planned_steps, windows_per_step
+from core.planning.horizon import (
+    RunCosts,
+    cost_of_all,
+    estimated_epoch,
+    planned_steps,
+    taught_cost,
+    windows_per_step,
+)
 from core.planning.machine import TokenCount
 from core.wording import counted, file_size
 
@@ -145,7 +152,8 @@ def count_checkpoints(training: TrainingConfig, steps: int) -> int:
 def run_costs(run: RunConfig, val_tokens: int, times: StepTimes) -> RunCosts:
     """What a run's steps and evaluations take. Samples and saves are left out: next to those they take little."""
     batches = evaluation_batches(run, val_tokens)
-    return RunCosts(run.training.taught_cost * times.step_seconds, batches * times.evaluation_batch_seconds)
+    step = taught_cost(run.training.teachers) * times.step_seconds
+    return RunCosts(step, batches * times.evaluation_batch_seconds)
 
 
 def evaluation_batches(run: RunConfig, val_tokens: int) -> int:
@@ -157,8 +165,11 @@ def evaluation_batches(run: RunConfig, val_tokens: int) -> int:
 def run_seconds(training: TrainingConfig, steps: int, costs: RunCosts) -> float:
     """From the first evaluation to the last, of its teachers too."""
     evaluations = math.ceil(steps / training.eval_interval) + 1
-    of_teachers = training.teachers / training.taught_cost  # their steps, in such as the model itself takes
-    return (1 + of_teachers) * steps * costs.step + (1 + training.teachers) * evaluations * costs.evaluation
+    teachers = training.teachers
+    steps_of_all = (
+        steps * cost_of_all(teachers) / taught_cost(teachers)
+    )  # in such as the run's own model takes
+    return steps_of_all * costs.step + (1 + teachers) * evaluations * costs.evaluation
 
 
 def count_snapshots(training: TrainingConfig, steps: range) -> int:

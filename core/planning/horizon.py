@@ -62,6 +62,16 @@ def estimated_epoch(run: RunConfig, training_tokens: int) -> Epoch:
     return Epoch(windows, windows * run.model.context_length)
 
 
+def taught_cost(teachers: int) -> float:
+    """What a step of a model that learns from so many teachers takes, in such as one without takes: theirs are passes without a gradient."""
+    return 1 + teachers / 3
+
+
+def cost_of_all(teachers: int) -> float:
+    """The same of a run: what its teachers and its own model take together, each in as many steps."""
+    return teachers + taught_cost(teachers)
+
+
 def windows_per_step(training: TrainingConfig) -> int:
     """How many windows of text one optimizer step is made of."""
     return training.batch_size * training.gradient_accumulation_steps
@@ -83,4 +93,5 @@ def _steps_in_time(training: TrainingConfig, taken: StepsTaken, costs: RunCosts)
         each += costs.snapshot / training.snapshot_interval
     evaluations = 1 + taken.step // training.eval_interval
     used = taken.seconds + (evaluations + 1) * costs.evaluation
-    return math.floor((60 * training.own_minutes - used) / each)
+    own_share = taught_cost(training.teachers) / cost_of_all(training.teachers)
+    return math.floor((60 * training.max_minutes * own_share - used) / each)

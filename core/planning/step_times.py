@@ -13,6 +13,7 @@ from core.config.run import RunConfig
 from core.events.base import Task
 from core.events.runs import Evaluated, RunPrepared, StepDone, StepTimes
 from core.planning.estimate import evaluation_batches
+from core.planning.horizon import taught_cost
 from core.runs.folder import Workspace
 from core.runs.measurements import remember, remembered
 
@@ -90,7 +91,7 @@ def remembering_times(
         batch = statistics.median(evaluations) / batches if evaluations and batches else 0.0
         before = known_times(workspace, run) or StepTimes(0.0, 0.0, device)
         # without teachers, as steps are timed beforehand
-        step = statistics.median(steps) / run.training.taught_cost
+        step = statistics.median(steps) / taught_cost(run.training.teachers)
         times = replace(before, step_seconds=step, evaluation_batch_seconds=batch)
         remember_times(workspace, run, replace(times, device=device))
 

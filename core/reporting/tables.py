@@ -8,7 +8,7 @@ import numpy as np
 
 from core.config.presets import AUTO, CHOSEN, PRESETS
 from core.config.run import RunConfig
-from core.config.setting import Config, describe
+from core.config.setting import describe
 from core.config.toml import secret_names, setting_groups
 from core.events.runs import SampleWritten
 from core.reporting.facts import NOTHING
@@ -130,15 +130,7 @@ def setting_tables(config: RunConfig) -> dict[str, list[SettingRow]]:
     """
     preset = PRESETS[config.preset].run if config.preset in PRESETS else config
     chosen = CHOSEN if config.preset == AUTO else frozenset()
-    return {
-        name: _setting_rows(
-            kind,
-            getattr(config, name),
-            getattr(preset, name),
-            {field for group, _, field in (setting.partition(".") for setting in chosen) if group == name},
-        )
-        for name, kind in setting_groups().items()
-    }
+    return {name: _setting_rows(name, config, preset, chosen) for name in setting_groups()}
 
 
 def changed_settings(tables: dict[str, list[SettingRow]]) -> list[SettingRow]:
@@ -162,13 +154,16 @@ def differing_settings(runs: Sequence[RunConfig]) -> list[DifferingSetting]:
     return [row for row in (*own, *rows) if len({*row.values}) > 1]
 
 
-def _setting_rows(kind: type[Config], group: Config, preset: Config, chosen: set[str]) -> list[SettingRow]:
-    rows = []
+def _setting_rows(
+    group: str, config: RunConfig, preset: RunConfig, chosen: frozenset[str]
+) -> list[SettingRow]:
+    rows, kind = [], setting_groups()[group]
     for setting in describe(kind):
         if setting.name in secret_names(kind):
             continue
-        value = getattr(group, setting.name)
-        preset_value = value if setting.name in chosen else getattr(preset, setting.name)
+        value = getattr(getattr(config, group), setting.name)
+        is_chosen = f"{group}.{setting.name}" in chosen
+        preset_value = value if is_chosen else getattr(getattr(preset, group), setting.name)
         unit = f" {setting.unit}" if setting.unit else ""
         rows.append(
             SettingRow(

@@ -3,17 +3,17 @@
 Each is a run itself, with its journal and checkpoints, so that one that was killed goes on as any run does.
 """
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 from core.batches.dataset import Dataset
-from core.batches.distributed import ONE_PROCESS, ProcessGroup
+from core.batches.distributed import ProcessGroup
 from core.config.run import RunConfig
 from core.config.toml import run_to_toml, with_settings
 from core.control import StopToken
 from core.disk.files import raising_disk_errors, write_whole
 from core.events.base import Notice, Task
 from core.events.runs import CheckpointSaved, EndMoved, Evaluated, RunEnded, RunPrepared, StepDone
+from core.planning.horizon import cost_of_all
 from core.runs.folder import RunFolder, Workspace
 from core.runs.journal import last_event
 from core.runs.repair import repair_checkpoints
@@ -24,26 +24,28 @@ from core.trainer.setup import lay_out_run
 TOLD = (Notice, StepDone, Evaluated, EndMoved)
 
 
-def train_with_teachers(
+def train_teachers(
     workspace: Workspace,
     folder: RunFolder,
     config: RunConfig,
-    dataset: Dataset | None,
+    dataset: Dataset,
     stop: StopToken,
-    changed: Sequence[str] = (),
-    group: ProcessGroup = ONE_PROCESS,
-    back_to: int | None = None,
-) -> Task[RunEnded]:
-    """As `train_run`, after those of its teachers that have not come to their end; several processes have none."""
-    if dataset is not None and group.world_size == 1 and not group.shards:
-        for number in range(1, config.training.teachers + 1):
-            if _is_trained(folder.teacher(number)):
-                continue
+    group: ProcessGroup,
+) -> Task[bool]:
+    """Train those of a run's teachers that have not come to their end; False where `stop` was set before all had.
+
+    Several processes train none: the run refuses them when it is put together.
+
+    Raises:
+        What `train_run` does.
+    """
+    teachers = 0 if group.world_size > 1 or group.shards else config.training.teachers
+    for number in range(1, teachers + 1):
+        if not _is_trained(folder.teacher(number)):
             reason = yield from _train_teacher(workspace, folder, config, dataset, number, stop)
             if reason == "stopped":
-                dataset = None
-                break
-    return (yield from train_run(workspace, folder, config, dataset, stop, changed, group, back_to))
+                return False
+    return True
 
 
 def _train_teacher(
@@ -78,7 +80,7 @@ def teacher_config(config: RunConfig, number: int) -> RunConfig:
     own = {
         "teachers": 0,
         "seed": (training.seed + number) % 2**32,
-        "max_minutes": training.teacher_minutes,
+        "max_minutes": training.max_minutes / cost_of_all(training.teachers),
         "keep_checkpoints": 1,
         "snapshot_interval": 0,
         "sample_tokens": 0,

@@ -30,8 +30,9 @@ from core.runs.state import TOKENIZER, CheckpointState, read_state
 from core.tasks.models.change_runs import tidy_runs
 from core.tasks.training.pack_run import packed_dataset
 from core.tokenizers.files import file_to_learn_with
+from core.trainer.journaled_run import train_run
 from core.trainer.setup import build_run_dataset, hold_run, lay_out_run
-from core.trainer.teachers import train_with_teachers
+from core.trainer.teachers import train_teachers
 from core.trainer.tensorboard_files import check_tensorboard
 
 # by a run that goes on; the rest made its weights or its tokens
@@ -84,9 +85,9 @@ def resume_run(
             dataset = yield from _dataset_of(workspace, folder, config, stop)
         except StopRequested:
             dataset = None
-        return (
-            yield from train_with_teachers(workspace, folder, config, dataset, stop, changed, group, back_to)
-        )
+        if dataset and not (yield from train_teachers(workspace, folder, config, dataset, stop, group)):
+            dataset = None
+        return (yield from train_run(workspace, folder, config, dataset, stop, changed, group, back_to))
 
 
 def _explained_changes(

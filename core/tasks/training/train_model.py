@@ -17,7 +17,7 @@ from core.tasks.models.change_runs import tidy_runs
 from core.tokenizers.files import file_to_learn_with
 from core.trainer.journaled_run import train_run
 from core.trainer.setup import build_run_dataset, hold_run, lay_out_run
-from core.trainer.teachers import train_with_teachers
+from core.trainer.teachers import train_teachers
 from core.trainer.tensorboard_files import check_tensorboard
 
 
@@ -57,7 +57,9 @@ def train_model(
         if is_run(folder):  # another process was faster
             raise RunExistsError(name)
         lay_out_run(folder, dataset)
-        return (yield from train_with_teachers(workspace, folder, config, dataset, stop, group=group))
+        if not (yield from train_teachers(workspace, folder, config, dataset, stop, group)):
+            dataset = None
+        return (yield from train_run(workspace, folder, config, dataset, stop, group=group))
 
 
 def _dataset_of(

@@ -137,7 +137,7 @@ def test_a_compressor_also_forgets_each_document_before_the_next(measure, text, 
             for split in ("train", "val")
         )
     before = sum(train) + len(train) - 1  # with the line ends between them
-    added = sum(math.sqrt(before + 1 + one) - math.sqrt(before) for one in held_out)
+    added = sum(math.sqrt(before + one) - math.sqrt(before) for one in held_out)
     assert anew.bits_per_byte == pytest.approx(8 * added / sum(held_out))
     assert anew.bits_per_byte > together.bits_per_byte
 

@@ -11,6 +11,7 @@ from core.corpus.passages import CorpusTotals
 from core.events.runs import StepTimes
 from core.planning.choice import FADES_IN, FADES_SOONER_IN, RUNGS, choose, pace_of, reference
 from core.planning.estimate import estimate_tokens
+from core.planning.horizon import cost_of_all
 
 MEGABYTE = 10**6
 
@@ -52,7 +53,7 @@ def test_with_teachers_each_model_still_reads_the_text_as_often_as_one_may(minut
     """In the time that it has: its share of the minutes, at the pace of one without teachers."""
     choice = chosen(minutes, 300_000)
     run = with_settings(preset_run(AUTO), choice.settings | {"training.max_minutes": minutes})
-    alone = chosen(run.training.teacher_minutes, 300_000)
+    alone = chosen(minutes / cost_of_all(run.training.teachers), 300_000)
     assert run.training.teachers
     assert "16 times within" in alone.why
 

@@ -9,6 +9,7 @@ from core.errors.base import BadSettingError
 from core.errors.runs import NoCheckpointError, RunFinishedError
 from core.errors.system import DiskFullError
 from core.events.runs import DatasetBuilt, Evaluated, RunEnded, RunPrepared, StepDone
+from core.planning.horizon import Epoch, RunCosts, planned_steps
 from core.runs.base_model import fine_tune_config
 from core.runs.catalog import Catalog
 from core.runs.interrupted import is_interrupted
@@ -143,12 +144,15 @@ def test_a_finished_run_says_so_and_a_longer_one_learns_from_them_too(filled, ti
 
 
 def test_all_share_the_minutes_of_a_run(tiny):
-    config = tiny({"training.teachers": 3, "training.horizon": "minutes", "training.max_minutes": 50})
-    training = config.training
-    assert 3 * training.teacher_minutes + training.own_minutes == pytest.approx(50)
-    assert training.own_minutes == pytest.approx(2 * training.teacher_minutes)  # three passes more in a step
-    assert teacher_config(config, 1).training.own_minutes == pytest.approx(training.teacher_minutes)
-    assert tiny({"training.max_minutes": 50}).training.own_minutes == 50
+    """Three teachers at a third of what each step of theirs costs make the model's own steps twice as long."""
+    minutes = {"training.horizon": "minutes", "training.max_minutes": 50}
+    taught, alone = (tiny(minutes | {"training.teachers": number}) for number in (3, 0))
+    steps = [
+        planned_steps(config.training, Epoch(9, 9), costs=RunCosts(step))
+        for config, step in ((taught, 2.0), (teacher_config(taught, 1), 1.0), (alone, 1.0))
+    ]
+    assert steps == [600, 600, 3000]
+    assert 600 * 2.0 + 3 * 600 * 1.0 == 3000 * 1.0
 
 
 def test_a_fine_tune_has_no_teachers(trained):
