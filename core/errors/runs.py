@@ -201,6 +201,16 @@ class FollowedRunGoneError(UserFacingError):
     remedy = "Follow the run again as soon as it is back: nothing that it told is lost."
 
 
+class LostTeacherError(UserFacingError):
+    """A run whose teacher has no weights any more, or damaged ones."""
+
+    run: str
+    number: int
+    problem: str
+    message = "The run {run!r} cannot learn from its teacher {number}. {problem}"
+    remedy = "Delete the folder teachers/{number} in the run's folder: that teacher is trained again when the run is resumed."
+
+
 class LostBaseError(UserFacingError):
     """A fine-tuned run without a checkpoint of its own, whose base model is gone."""
 

@@ -20,7 +20,11 @@ from core.control import StopToken
 from core.errors.base import BadSettingError
 from core.errors.runs import (
     CompileFailedError,
+    DamagedCheckpointError,
+    DamagedRunError,
     DeviceMissingError,
+    LostTeacherError,
+    NoCheckpointError,
     RunFinishedError,
     TrainingDivergedError,
 )
@@ -190,14 +194,17 @@ def _train_state(model: Transformer, compute: ComputePlan, place: RunPlace, stop
     """The model with its optimizer, and the run's teachers as they were at their best, computed like it.
 
     Raises:
-        NoCheckpointError, DamagedCheckpointError, DamagedRunError: A teacher cannot be used.
+        LostTeacherError: One cannot be used.
         StopRequested: `stop` was set while files were compared.
     """
     training = place.config.training
     state = make_train_state(model, training, compute, place.group)
     teachers: list[nn.Module] = []
     for place_of_it in range(1, training.teachers + 1):
-        teacher = load_model(place.folder.teacher(place_of_it), "best", stop).model
+        try:
+            teacher = load_model(place.folder.teacher(place_of_it), "best", stop).model
+        except (NoCheckpointError, DamagedCheckpointError, DamagedRunError) as cause:
+            raise LostTeacherError(place.folder.name, place_of_it, cause.message) from cause
         place.settle(teacher)
         computed = LowPrecisionCopy(teacher, torch.bfloat16).model if state.low_precision else teacher
         set_attention(computed, compute.attention)

@@ -6,7 +6,7 @@ import pytest
 
 from core.control import StopToken, result_of
 from core.errors.base import BadSettingError
-from core.errors.runs import NoCheckpointError, RunFinishedError
+from core.errors.runs import LostTeacherError, RunFinishedError
 from core.errors.system import DiskFullError
 from core.events.runs import DatasetBuilt, Evaluated, RunEnded, RunPrepared, StepDone
 from core.planning.horizon import Epoch, RunCosts, planned_steps
@@ -125,8 +125,12 @@ def test_a_run_whose_teachers_are_lost_says_so_or_trains_them_again(filled, tiny
     train(filled, tiny(TAUGHT), "whole")
     train(filled, tiny(TAUGHT), until=lambda _, count: count == 9)
     run = filled.run("a")
+    for weights_file in run.teacher(2).checkpoints.glob("*/model.safetensors"):
+        weights_file.write_bytes(weights_file.read_bytes()[:-1])
+    with pytest.raises(LostTeacherError, match="teacher 2"):
+        resume(filled)
     shutil.rmtree(run.teacher(2).checkpoints)
-    with pytest.raises(NoCheckpointError):
+    with pytest.raises(LostTeacherError, match="teacher 2"):
         resume(filled)
     shutil.rmtree(run.teacher(2).root)
     resume(filled)
