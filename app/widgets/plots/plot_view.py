@@ -187,9 +187,8 @@ class PlotView(pg.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no types
         for line, height in self._lines:
             at = None if self.log_y and height <= 0 else np.log10(height) if self.log_y else height
             _place(line, at)
-            is_seen = at is not None and bool(low <= at <= high)
-            line.setVisible(is_seen)
-            if is_seen:
+            line.setVisible(at is not None and bool(low <= at <= high))
+            if at is not None and low <= at <= high:
                 drawn.append((line, at))
         text_px = QFontMetricsF(small_font(self.font())).height()
         text_height = text_px * (high - low) / max(1.0, self._box.height())
