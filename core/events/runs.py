@@ -84,7 +84,8 @@ class RunPrepared(Event):
 
     `expected` has steps, each with the least and the most bits per byte of validation text that an evaluation there will
     probably find; empty where that is not known, as in runs of earlier versions. `teacher` is empty but where a model is
-    trained before the run's own, such as "teacher 2 of 4": the steps that follow are its.
+    trained before the run's own, such as "teacher 2 of 4": the steps that follow are its, and `to_follow` is how many times as
+    long as for them it takes to train what comes after it.
     """
 
     name: str
@@ -100,6 +101,7 @@ class RunPrepared(Event):
     seed: int
     expected: tuple[tuple[int, float, float], ...] = ()
     teacher: str = ""
+    to_follow: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

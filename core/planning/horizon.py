@@ -20,12 +20,14 @@ class RunCosts:
     """What a run's time goes into, in seconds: a step; an evaluation with its sample and checkpoint; a snapshot.
 
     `steps` has a step's seconds by the parts into which windows are cut then, where they were timed; `step` is their mean.
+    `teachers` is what the run's teachers took, all together; None where they are still to be trained.
     """
 
     step: float
     evaluation: float = 0.0
     snapshot: float = 0.0
     steps: dict[int, float] = field(default_factory=dict)
+    teachers: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,5 +95,9 @@ def _steps_in_time(training: TrainingConfig, taken: StepsTaken, costs: RunCosts)
         each += costs.snapshot / training.snapshot_interval
     evaluations = 1 + taken.step // training.eval_interval
     used = taken.seconds + (evaluations + 1) * costs.evaluation
-    own_share = taught_cost(training.teachers) / cost_of_all(training.teachers)
-    return math.floor((60 * training.max_minutes * own_share - used) / each)
+    own = 60 * training.max_minutes
+    if costs.teachers is None:
+        own *= taught_cost(training.teachers) / cost_of_all(training.teachers)
+    else:
+        own -= costs.teachers
+    return math.floor((own - used) / each)

@@ -1,6 +1,7 @@
 """A run's `events.jsonl`: one event per line, appended as it happens, read back as it was."""
 
 import json
+import math
 import os
 from collections.abc import Iterable, Iterator
 from functools import cache
@@ -155,6 +156,12 @@ def events_backwards(path: Path, kind: type[Event] | None = None) -> Iterator[Ev
 def last_event(path: Path) -> Event | None:
     """A journal's last event; None where it has none."""
     return next(events_backwards(path), None)
+
+
+def seconds_in(path: Path) -> float:
+    """What a run's steps, evaluations, checkpoints and snapshots took until now."""
+    timed = StepDone | Evaluated | CheckpointSaved | SnapshotSaved
+    return math.fsum(event.seconds for event in read_events(path) if isinstance(event, timed))
 
 
 def has_ended(path: Path) -> bool:

@@ -13,13 +13,14 @@ from core.control import StopToken
 from core.disk.files import raising_disk_errors, write_whole
 from core.events.base import Notice, Task
 from core.events.runs import CheckpointSaved, EndMoved, Evaluated, RunEnded, RunPrepared, StepDone
-from core.planning.horizon import cost_of_all
+from core.planning.horizon import cost_of_all, taught_cost
 from core.runs.folder import RunFolder, Workspace
-from core.runs.journal import last_event
+from core.runs.journal import last_event, seconds_in
 from core.runs.repair import repair_checkpoints
 from core.trainer.journaled_run import train_run
 from core.trainer.setup import lay_out_run
 
+LEAST_MINUTES = 0.01
 # of a teacher: how far it is; the rest is in its own journal
 TOLD = (Notice, StepDone, Evaluated, EndMoved)
 
@@ -62,25 +63,33 @@ def _train_teacher(
     lay_out_run(teacher, dataset)
     for sentence in repair_checkpoints(teacher, stop):
         yield Notice(sentence)
-    for event in train_run(workspace, teacher, teacher_config(config, number), dataset, stop):
+    before = sum(seconds_in(folder.teacher(earlier).events) for earlier in range(1, number))
+    own = teacher_config(config, number, before / 60)
+    for event in train_run(workspace, teacher, own, dataset, stop):
         if isinstance(event, CheckpointSaved):
             write_whole(folder.config, run_to_toml(config))
         elif isinstance(event, RunPrepared):
-            of = f"teacher {number} of {config.training.teachers}"
-            yield replace(event, name=folder.name, teacher=of)
+            teachers = config.training.teachers
+            of, to_follow = f"teacher {number} of {teachers}", teachers - number + taught_cost(teachers)
+            yield replace(event, name=folder.name, teacher=of, to_follow=to_follow)
         elif isinstance(event, TOLD):
             yield event
     assert isinstance(event, RunEnded)
     return event.reason
 
 
-def teacher_config(config: RunConfig, number: int) -> RunConfig:
-    """The settings of a teacher: those of its run, with another seed, its share of the minutes, and nothing to look at."""
+def teacher_config(config: RunConfig, number: int, minutes_taken: float = 0.0) -> RunConfig:
+    """The settings of a teacher: those of its run, with another seed, its share of the minutes, and nothing to look at.
+
+    Args:
+        minutes_taken: By the teachers before it; what is left of the run's is shared out anew.
+    """
     training = config.training
+    left = training.max_minutes - minutes_taken
     own = {
         "teachers": 0,
         "seed": (training.seed + number) % 2**32,
-        "max_minutes": training.max_minutes / cost_of_all(training.teachers),
+        "max_minutes": max(LEAST_MINUTES, left / (cost_of_all(training.teachers) - number + 1)),
         "keep_checkpoints": 1,
         "snapshot_interval": 0,
         "sample_tokens": 0,

@@ -21,7 +21,7 @@ from core.planning.estimate import evaluation_batches
 from core.planning.horizon import RunCosts, windows_per_step
 from core.runs.checkpoint_writer import LEAST_BYTES
 from core.runs.folder import RunFolder
-from core.runs.journal import read_events
+from core.runs.journal import read_events, seconds_in
 from core.runs.loading import model_weights
 from core.runs.tensor_file import write_tensors
 from core.trainer.run_schedule import new_plan, plan_again
@@ -81,7 +81,8 @@ def time_run(session: "Session", stop: StopToken) -> RunCosts | None:
     if group.should_stop(stop):
         return None
     mean = _seconds_of(session.training, steps, 0, 1, 1)
-    return group.broadcast(RunCosts(mean, evaluation + saving[0], saving[1], steps))
+    teachers = _teachers_seconds(session.folder, session.training)
+    return group.broadcast(RunCosts(mean, evaluation + saving[0], saving[1], steps, teachers))
 
 
 def moved_plan(session: "Session", begun: int, seconds: float) -> Plan:
@@ -94,7 +95,9 @@ def moved_plan(session: "Session", begun: int, seconds: float) -> Plan:
         training = session.training
         slower = seconds / _seconds_of(training, costs.steps, begun, step, plan.steps)
         to_come = slower * _seconds_of(training, costs.steps, step, plan.steps, plan.steps)
-        lately = RunCosts(to_come / (plan.steps - step), costs.evaluation)  # snapshots were among the steps
+        lately = RunCosts(  # snapshots were among the steps
+            to_come / (plan.steps - step), costs.evaluation, teachers=costs.teachers
+        )
         plan = plan_again(session.config, session.dataset, session.progress, plan, lately)
     return session.group.broadcast(plan)
 
@@ -112,7 +115,12 @@ def remembered_costs(
             evaluation = event.seconds
         elif isinstance(event, CheckpointSaved):
             saving = event.seconds
-    return RunCosts(per_window * windows_per_step(after), evaluation + saving)
+    step = per_window * windows_per_step(after)
+    return RunCosts(step, evaluation + saving, teachers=_teachers_seconds(folder, after))
+
+
+def _teachers_seconds(folder: RunFolder, training: TrainingConfig) -> float:
+    return sum(seconds_in(folder.teacher(number).events) for number in range(1, training.teachers + 1))
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from core.planning.horizon import Epoch, RunCosts, planned_steps
 from core.runs.base_model import fine_tune_config
 from core.runs.catalog import Catalog
 from core.runs.interrupted import is_interrupted
+from core.runs.journal import seconds_in
 from core.runs.loading import load_model
 from core.tasks.models.look_at_runs import find_interrupted_runs
 from core.tasks.training.resume_run import resume_run
@@ -157,6 +158,31 @@ def test_all_share_the_minutes_of_a_run(tiny):
     ]
     assert steps == [600, 600, 3000]
     assert 600 * 2.0 + 3 * 600 * 1.0 == 3000 * 1.0
+
+
+def test_what_a_teacher_takes_too_long_is_missed_by_all_that_follow(tiny):
+    """Of 50 minutes the first took 20: 30 are left, of which the two to come have a quarter each and the run itself half."""
+    config = tiny({"training.teachers": 3, "training.horizon": "minutes", "training.max_minutes": 50})
+    assert teacher_config(config, 2, minutes_taken=20).training.max_minutes == 7.5
+    assert teacher_config(config, 3, minutes_taken=60).training.max_minutes > 0
+    steps = [
+        planned_steps(config.training, Epoch(9, 9), costs=RunCosts(2.0, teachers=60.0 * taken))
+        for taken in (20 + 7.5 + 7.5, 60)
+    ]
+    assert steps == [60 * 15 / 2, 1]
+
+
+def test_how_long_the_teachers_took_is_in_their_journals(filled, tiny):
+    clock = {"training.horizon": "minutes", "training.max_minutes": 0.05, "training.teachers": 2}
+    events = train(filled, tiny(clock))
+    begins = [place for place, event in enumerate(events) if isinstance(event, RunPrepared)]
+    told = sum(event.seconds for event in events[: begins[2]] if isinstance(event, StepDone | Evaluated))
+    taken = [seconds_in(filled.run("a").teacher(number).events) for number in (1, 2)]
+    assert 0 < told <= sum(taken)
+    shares = [
+        load_model(filled.run("a").teacher(number), "best").config.training.max_minutes for number in (1, 2)
+    ]
+    assert shares[1] == pytest.approx(max(0.01, (0.05 - taken[0] / 60) / (1 + 5 / 3)))
 
 
 def test_a_fine_tune_has_no_teachers(trained):

@@ -45,6 +45,7 @@ class Progress:
         self.has_checkpoint = False  # of weights that were trained
         self._phase = phase
         self._teacher = ""  # whose steps these are, where they are not the run's own
+        self._to_follow = 0.0  # times as long as its steps take
         self._saving: CheckpointBegun | None = None
         self._prepared = 0.0
         self._elapsed_seconds = self._preparing_seconds = 0.0
@@ -78,11 +79,11 @@ class Progress:
             case CheckpointBegun():
                 self._saving = event
             case RunPrepared():
-                if not event.start_step:  # it begins, perhaps once more
+                if not event.start_step and not self._teacher:  # it begins, perhaps once more
                     self._elapsed_seconds = self._preparing_seconds
                 self._preparing_seconds = 0.0
                 self.max_steps, self.step = event.max_steps, event.start_step
-                self._teacher = event.teacher
+                self._teacher, self._to_follow = event.teacher, event.to_follow
                 self._phase = (
                     "Measuring the untrained model…" if not event.start_step else "Taking the next step…"
                 )
@@ -149,8 +150,7 @@ class Progress:
             stands.insert(0, self._phase)
         elif live:
             left = self.seconds_left()
-            of_teacher = " for this teacher" if self._teacher else ""
-            stands.append("time left: measuring" if left is None else f"{duration(left)} left{of_teacher}")
+            stands.append("time left: measuring" if left is None else f"{duration(left)} left")
         return f"{' · '.join(stands)}\n{' · '.join(speed)}"
 
     def share(self) -> float:
@@ -166,10 +166,11 @@ class Progress:
         return self._prepared
 
     def seconds_left(self) -> float | None:
-        """Evaluations and checkpoints included; None until more than the first steps are measured."""
+        """Evaluations, checkpoints and the models that follow included; None until more than the first steps are measured."""
         if not self._measured_steps:
             return None
-        return (self.max_steps - self.step) * self._measured_seconds / self._measured_steps
+        steps = self.max_steps * (1 + self._to_follow) - self.step
+        return steps * self._measured_seconds / self._measured_steps
 
     def _take_preparation(self, title: str, event: LearningProgress | DatasetProgress) -> None:
         self._prepared = event.characters_done / max(event.characters_total, 1)

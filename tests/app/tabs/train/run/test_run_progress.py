@@ -72,13 +72,17 @@ def test_before_the_first_step_a_phase_knows_how_far_it_has_come(events, share):
 
 
 def test_whose_steps_these_are_is_told_while_a_teacher_trains():
-    of_teacher = replace(prepared(), teacher="teacher 2 of 4")
-    progress = after(of_teacher, *map(step, range(1, 26)))
-    assert progress.text().startswith("teacher 2 of 4 · step 25 of 100 (25 %)")
-    assert "left for this teacher" in progress.text()
-    for event in (prepared(), step(1)):
+    alone = after(prepared(), *map(step, range(1, 31)))
+    of_teacher = replace(prepared(), teacher="teacher 2 of 4", to_follow=3.0)
+    progress = after(of_teacher, *map(step, range(1, 31)))
+    assert progress.text().startswith("teacher 2 of 4 · step 30 of 100 (30 %)")
+    assert progress.seconds_left() == pytest.approx(alone.seconds_left() * (70 + 300) / 70)
+    for event in (prepared(), *map(step, range(1, 31))):
         progress.take(event)
-    assert progress.text().startswith("step 1 of 100 (1 %)")
+    assert progress.text().startswith("step 30 of 100 (30 %)")
+    assert progress.seconds_left() == pytest.approx(alone.seconds_left())
+    elapsed = [float(shown.text().split(" elapsed")[0].split("0:")[-1]) for shown in (alone, progress)]
+    assert elapsed[1] == 2 * elapsed[0] > 0  # of all that was trained
 
 
 def test_an_end_that_has_moved_is_what_the_steps_are_counted_to():
