@@ -95,7 +95,7 @@ def test_the_button_leads_to_the_card_of_the_form(tab, window, examination, qtbo
     qtbot.waitUntil(lambda: window.pages.currentIndex() == 1)
     assert examination.asked == [tab.form.value()]
     assert window.vocabulary.table.rowCount() == make_card().facts.vocab_size
-    qtbot.waitUntil(lambda: not examination.queues.active())
+    qtbot.waitUntil(examination.queues.at_rest)
 
 
 @pytest.mark.parametrize("way", ["button", "escape", "close"])
@@ -109,7 +109,7 @@ def test_cancel_closes_the_window_and_ends_the_work(tab, window, examination, qt
     else:
         window.close()
     assert not window.isVisible()
-    qtbot.waitUntil(lambda: not examination.queues.active())
+    qtbot.waitUntil(examination.queues.at_rest)
     assert examination.stopped == 1
 
 
@@ -122,7 +122,7 @@ def test_a_second_wish_takes_the_place_of_one_that_was_cancelled(tab, window, ex
     assert window.isVisible()
     examination.allow()
     qtbot.waitUntil(lambda: window.pages.currentIndex() == 1)
-    qtbot.waitUntil(lambda: not examination.queues.active())
+    qtbot.waitUntil(examination.queues.at_rest)
 
 
 def test_a_failure_is_reported_in_the_tab(tab, window, tmp_path, qtbot):
@@ -136,7 +136,7 @@ def test_a_failure_is_reported_in_the_tab(tab, window, tmp_path, qtbot):
     qtbot.waitUntil(tab.banner.isVisible)
     assert EmptyCorpusError().message in tab.banner.text()
     assert not window.isVisible()
-    qtbot.waitUntil(lambda: not queues.active())
+    qtbot.waitUntil(queues.at_rest)
 
 
 def test_while_nobody_knows_how_long_it_takes_the_bar_only_moves(window):
