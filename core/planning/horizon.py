@@ -74,6 +74,20 @@ def cost_of_all(teachers: int) -> float:
     return teachers + taught_cost(teachers)
 
 
+def minutes_of(training: TrainingConfig, number: int, taken: float | None = None) -> float:
+    """What one of a run's models has of its minutes: its share of what those before it left, at least half of what was planned.
+
+    Args:
+        number: That of a teacher, from 1, or the one after the last for the run's own model.
+        taken: The minutes of those before it; None where they are still to be trained.
+    """
+    costs = [1.0] * training.teachers + [taught_cost(training.teachers)]
+    own, planned = costs[number - 1], training.max_minutes * costs[number - 1] / sum(costs)
+    if taken is None:
+        return planned
+    return max((training.max_minutes - taken) * own / sum(costs[number - 1 :]), planned / 2)
+
+
 def windows_per_step(training: TrainingConfig) -> int:
     """How many windows of text one optimizer step is made of."""
     return training.batch_size * training.gradient_accumulation_steps
@@ -95,9 +109,5 @@ def _steps_in_time(training: TrainingConfig, taken: StepsTaken, costs: RunCosts)
         each += costs.snapshot / training.snapshot_interval
     evaluations = 1 + taken.step // training.eval_interval
     used = taken.seconds + (evaluations + 1) * costs.evaluation
-    own = 60 * training.max_minutes
-    if costs.teachers is None:
-        own *= taught_cost(training.teachers) / cost_of_all(training.teachers)
-    else:
-        own -= costs.teachers
-    return math.floor((own - used) / each)
+    before = None if costs.teachers is None else costs.teachers / 60
+    return math.floor((60 * minutes_of(training, training.teachers + 1, before) - used) / each)

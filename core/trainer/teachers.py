@@ -13,14 +13,13 @@ from core.control import StopToken
 from core.disk.files import raising_disk_errors, write_whole
 from core.events.base import Notice, Task
 from core.events.runs import CheckpointSaved, EndMoved, Evaluated, RunEnded, RunPrepared, StepDone
-from core.planning.horizon import cost_of_all, taught_cost
+from core.planning.horizon import minutes_of, taught_cost
 from core.runs.folder import RunFolder, Workspace
 from core.runs.journal import last_event, seconds_in
 from core.runs.repair import repair_checkpoints
 from core.trainer.journaled_run import train_run
 from core.trainer.setup import lay_out_run
 
-LEAST_MINUTES = 0.01
 # of a teacher: how far it is; the rest is in its own journal
 TOLD = (Notice, StepDone, Evaluated, EndMoved)
 
@@ -82,14 +81,13 @@ def teacher_config(config: RunConfig, number: int, minutes_taken: float = 0.0) -
     """The settings of a teacher: those of its run, with another seed, its share of the minutes, and nothing to look at.
 
     Args:
-        minutes_taken: By the teachers before it; what is left of the run's is shared out anew.
+        minutes_taken: By the teachers before it.
     """
     training = config.training
-    left = training.max_minutes - minutes_taken
     own = {
         "teachers": 0,
         "seed": (training.seed + number) % 2**32,
-        "max_minutes": max(LEAST_MINUTES, left / (cost_of_all(training.teachers) - number + 1)),
+        "max_minutes": minutes_of(training, number, minutes_taken),
         "keep_checkpoints": 1,
         "snapshot_interval": 0,
         "sample_tokens": 0,

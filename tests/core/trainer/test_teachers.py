@@ -161,15 +161,18 @@ def test_all_share_the_minutes_of_a_run(tiny):
 
 
 def test_what_a_teacher_takes_too_long_is_missed_by_all_that_follow(tiny):
-    """Of 50 minutes the first took 20: 30 are left, of which the two to come have a quarter each and the run itself half."""
+    """Of 50 minutes the first took 20: 30 are left, of which the two to come have a quarter each and the run itself half.
+
+    Where nothing is left, each has half of what it was to have.
+    """
     config = tiny({"training.teachers": 3, "training.horizon": "minutes", "training.max_minutes": 50})
     assert teacher_config(config, 2, minutes_taken=20).training.max_minutes == 7.5
-    assert teacher_config(config, 3, minutes_taken=60).training.max_minutes > 0
+    assert teacher_config(config, 3, minutes_taken=60).training.max_minutes == 5
     steps = [
         planned_steps(config.training, Epoch(9, 9), costs=RunCosts(2.0, teachers=60.0 * taken))
         for taken in (20 + 7.5 + 7.5, 60)
     ]
-    assert steps == [60 * 15 / 2, 1]
+    assert steps == [60 * 15 / 2, 60 * 10 / 2]
 
 
 def test_how_long_the_teachers_took_is_in_their_journals(filled, tiny):
@@ -182,7 +185,7 @@ def test_how_long_the_teachers_took_is_in_their_journals(filled, tiny):
     shares = [
         load_model(filled.run("a").teacher(number), "best").config.training.max_minutes for number in (1, 2)
     ]
-    assert shares[1] == pytest.approx(max(0.01, (0.05 - taken[0] / 60) / (1 + 5 / 3)))
+    assert shares[1] == pytest.approx(max(0.05 * 3 / 22, (0.05 - taken[0] / 60) / (1 + 5 / 3)))
 
 
 def test_a_fine_tune_has_no_teachers(trained):
