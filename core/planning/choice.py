@@ -227,7 +227,7 @@ def _why(
     if epochs > MOST_EPOCHS and training.horizon in ("steps", "minutes"):
         needed = counted(math.ceil(length * MOST_EPOCHS / epochs * cost_of_all(teachers)), unit)
         taught_by = f" and learned from {counted(teachers, 'teacher')}" if teachers else ""
-        return f"It has read {text} {MOST_EPOCHS:g} times{taught_by} within {needed}, and ends there: more would be learned by heart."
+        return f"It has read {text} {MOST_EPOCHS:g} times{taught_by} within about {needed}, and ends there: more would be learned by heart."
     if not larger:
         return f"The largest that is chosen by itself: there is the text for it, and the time in {training.horizon_text}{on_it}."
     if larger[0].from_bytes > text_bytes:
