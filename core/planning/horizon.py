@@ -81,11 +81,12 @@ def minutes_of(training: TrainingConfig, number: int, taken: float | None = None
         number: That of a teacher, from 1, or the one after the last for the run's own model.
         taken: The minutes of those before it; None where they are still to be trained.
     """
-    costs = [1.0] * training.teachers + [taught_cost(training.teachers)]
-    own, planned = costs[number - 1], training.max_minutes * costs[number - 1] / sum(costs)
+    teachers, minutes = training.teachers, training.max_minutes
+    own = 1.0 if number <= teachers else taught_cost(teachers)
+    planned = minutes * own / cost_of_all(teachers)
     if taken is None:
         return planned
-    return max((training.max_minutes - taken) * own / sum(costs[number - 1 :]), planned / 2)
+    return max((minutes - taken) * own / (cost_of_all(teachers) - number + 1), planned / 2)
 
 
 def windows_per_step(training: TrainingConfig) -> int:
