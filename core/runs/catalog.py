@@ -74,6 +74,11 @@ class RunSummary:
         return self.last_step is not None or self.has_teacher
 
     @property
+    def how_far(self) -> str:
+        """Such as "step 20 of 600"; where it ends is not known before it has a checkpoint of its own."""
+        return f"step {self.step:,}" + ("" if self.last_step is None else f" of {self.max_steps:,}")
+
+    @property
     def saved_steps(self) -> tuple[int, ...]:
         """The steps of which the weights are there, ascending."""
         return tuple(sorted({*self.checkpoints, *self.snapshots}))

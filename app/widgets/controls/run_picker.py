@@ -18,7 +18,7 @@ def _line(run: RunSummary) -> str:
     if run.problem:
         return f"{run.name}: {run.problem}"
     best = "" if run.val_loss is None else f", best {run.val_loss:.3f}"
-    return f"{run.name}: step {run.step:,} of {run.max_steps:,}{best}"
+    return f"{run.name}: {run.how_far}{best}"
 
 
 class RunList(Rows[RunSummary]):

@@ -92,7 +92,7 @@ def test_a_run_that_is_killed_while_a_teacher_trains_is_there_and_goes_on_with_t
         steps += isinstance(next(stream), StepDone)
     stream.close()
     [offered] = result_of(find_interrupted_runs(filled, StopToken()))
-    assert (offered.name, offered.last_step, offered.has_begun) == ("a", None, True)
+    assert (offered.name, offered.how_far, offered.has_begun) == ("a", "step 0", True)
     record_texts(filled, {"later.txt": "What came later. " * 50})
     resume(filled)
     assert equal(weights(filled), weights(filled, "whole"))

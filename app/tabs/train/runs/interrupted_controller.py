@@ -55,7 +55,7 @@ class InterruptedController(QObject):
         self._runs = runs
         others = f" {counted(len(runs) - 1, 'other run')} stopped, too." if runs[1:] else ""
         self._tab.unfinished_offer.show_offer(
-            f"Go on with {runs[0].name!r}, stopped at step {runs[0].step:,} of {runs[0].max_steps:,}?{others}",
+            f"Go on with {runs[0].name!r}, stopped at {runs[0].how_far}?{others}",
             [self._resume, self._leave],
         )
         self.found.emit()
