@@ -3,6 +3,8 @@
 from PySide6.QtCore import QPoint, QRect, QSize, Qt
 from PySide6.QtWidgets import QMainWindow, QTabWidget, QWidget
 
+from app.widgets.controls.wheel import TabBar
+
 TITLE_BAR_PX = 32  # until the window manager has reported how large its frame is
 FILLING = Qt.WindowState.WindowMaximized | Qt.WindowState.WindowFullScreen
 
@@ -58,6 +60,7 @@ class BoundedTabs(QTabWidget):
     def __init__(self, window: QMainWindow) -> None:
         super().__init__(window)
         self.setObjectName("tabs")
+        self.setTabBar(TabBar())
         self.setDocumentMode(True)
         self._window = window
 

@@ -107,6 +107,7 @@ class ComparePageView(QFrame):
         self._forget_replies()
         self.notes.setText("")
         self._forget_curves()
+        self.plot.fit()
         self.compare_button.setEnabled(False)
 
     def show_comparison(self, comparison: Comparison) -> None:

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtWidgets import QComboBox, QMessageBox, QWidget
+from PySide6.QtWidgets import QMessageBox, QWidget
 
+from app.widgets.controls.wheel import ComboBox
 from app.widgets.label import MessageBox
 from app.widgets.layout import column, form, label_of
 from app.widgets.theme import LARGE, MEDIUM
@@ -78,11 +79,11 @@ class ExportDialog(WriteDialog):
         question.open()
 
     def _make_boxes(self) -> None:
-        self.format_box = QComboBox(objectName="exportFormatBox", accessibleName="Format")
+        self.format_box = ComboBox(objectName="exportFormatBox", accessibleName="Format")
         self.format_box.setToolTip("For which program the model is written")
         for offer in self._offers.values():
             self.format_box.addItem(offer.title[0].upper() + offer.title[1:], offer.name)
-        self.type_box = QComboBox(objectName="exportTypeBox", accessibleName="Weights")
+        self.type_box = ComboBox(objectName="exportTypeBox", accessibleName="Weights")
         self.type_box.setToolTip("How weights are stored")
         self.format_box.currentIndexChanged.connect(self._show_format)
         self.type_box.currentIndexChanged.connect(self._show_preview)

@@ -94,6 +94,7 @@ class RunPageView(QFrame):
             self.saved.reset(())
             self.settings_label.setText("")
             self._show_history(RunHistory())
+            self.plot.fit()
             self.all_label.setText("")
             self._show_notes(RunNotes(run.tags, run.note))
         self.title.setText(printable(run.name))

@@ -23,6 +23,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.widgets.controls.wheel import ComboBox
 from app.widgets.icons import give_icon
 from app.widgets.theme import LARGE, SMALL
 from core.config.setting import Setting
@@ -59,6 +60,7 @@ class NumberEdit(QAbstractSpinBox):
     def __init__(self, setting: Setting) -> None:
         super().__init__()
         self._setting = setting
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.lineEdit().setTextMargins(SMALL, 0, 0, 0)  # a style sheet's padding does not reach inside
         self.lineEdit().textChanged.connect(self.changed)
         self.lineEdit().setPlaceholderText(setting.empty)
@@ -114,7 +116,7 @@ class NumberEdit(QAbstractSpinBox):
         event.ignore()
 
 
-class ChoiceEdit(QComboBox):
+class ChoiceEdit(ComboBox):
     """One of a few words."""
 
     changed = Signal()

@@ -4,10 +4,11 @@ from PySide6.QtCore import QEvent
 from PySide6.QtGui import QHelpEvent, QPaintEvent, QPalette
 from PySide6.QtWidgets import QComboBox, QStyle, QStyleOptionComboBox, QStylePainter, QWidget
 
+from app.widgets.controls.wheel import ComboBox
 from app.widgets.cut_text import shortened, tells_whole
 
 
-class ElidedBox(QComboBox):
+class ElidedBox(ComboBox):
     """As narrow as its place wants it; its tool tip, the list below and the tool tips in that show the whole text."""
 
     def __init__(self, name: str, parent: QWidget | None = None) -> None:

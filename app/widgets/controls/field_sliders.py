@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from PySide6.QtCore import QObject, QSignalBlocker, Slot
 
 from app.widgets.controls.config_form import Field, Fields
-from app.widgets.controls.slider import FormSlider
+from app.widgets.controls.slider import ClickSlider
 
 
 class Reach(NamedTuple):
@@ -47,8 +47,8 @@ class FieldSliders(QObject):
                     slider.setValue(round(values[name] / self._reaches[name].step))
 
 
-def _slider(field: Field, reach: Reach) -> FormSlider:
-    slider = FormSlider(f"{field.setting.name}Slider")
+def _slider(field: Field, reach: Reach) -> ClickSlider:
+    slider = ClickSlider(f"{field.setting.name}Slider")
     slider.setRange(round(reach.lowest / reach.step), round(reach.highest / reach.step))
     slider.setAccessibleName(field.setting.title)
     slider.setToolTip(field.setting.help)

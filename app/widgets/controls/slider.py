@@ -4,6 +4,8 @@ from PySide6.QtCore import QPointF, QRect, Qt
 from PySide6.QtGui import QMouseEvent, QWheelEvent
 from PySide6.QtWidgets import QSlider, QStyle, QStyleOptionSlider
 
+from app.widgets.controls.wheel import leave_to_page
+
 
 class ClickSlider(QSlider):
     """A horizontal slider. A click beside its handle moves it there."""
@@ -11,6 +13,10 @@ class ClickSlider(QSlider):
     def __init__(self, name: str) -> None:
         super().__init__(Qt.Orientation.Horizontal)
         self.setObjectName(name)
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        if not leave_to_page(self, event):
+            super().wheelEvent(event)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         handle = self._rect_of(QStyle.SubControl.SC_SliderHandle)
@@ -44,10 +50,3 @@ class ClickSlider(QSlider):
         option = QStyleOptionSlider()
         self.initStyleOption(option)
         return self.style().subControlRect(QStyle.ComplexControl.CC_Slider, option, part, self)
-
-
-class FormSlider(ClickSlider):
-    """One in a form, which the mouse wheel scrolls."""
-
-    def wheelEvent(self, event: QWheelEvent) -> None:
-        event.ignore()

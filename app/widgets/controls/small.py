@@ -3,9 +3,10 @@
 from typing import Any
 
 from PySide6.QtCore import QSize, Qt, Slot
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtGui import QGuiApplication, QWheelEvent
 from PySide6.QtWidgets import QApplication, QFrame, QPushButton, QScrollArea, QSpinBox, QToolButton, QWidget
 
+from app.widgets.controls.wheel import leave_to_page
 from app.widgets.icons import give_icon
 from app.widgets.theme import SMALL, set_role
 
@@ -63,7 +64,12 @@ class CountBox(QSpinBox):
         self.setObjectName(name)
         self.setAccessibleName(title)
         self.setToolTip(tooltip)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.lineEdit().setTextMargins(SMALL, 0, 0, 0)  # a style sheet's padding does not reach inside
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        if not leave_to_page(self, event):
+            super().wheelEvent(event)
 
     def sizeHint(self) -> QSize:
         lines = max(FIELD_LINE_PX, self.fontMetrics().height())

@@ -15,6 +15,7 @@ from app.widgets.layout import row
 from app.widgets.plots.colour_bar import ColourBar
 from app.widgets.plots.colour_map import Floats, as_matrix, coloured, number, reduced, scale_of, with_unit
 from app.widgets.plots.label_axis import LabelAxis
+from app.widgets.plots.scrolled_plot import ScrolledPlot
 from app.widgets.theme import TINY, colours, small_font
 from core.wording import counted
 
@@ -23,7 +24,7 @@ Describe = Callable[[int, int, float], str]
 
 
 class HeatMap(FocusFrame):
-    """Row 0 is on top. The arrow keys and the mouse select a cell, the wheel zooms, Home shows all again.
+    """Row 0 is on top. The arrow keys and the mouse select a cell, Ctrl and the wheel zoom, Home shows all again.
 
     A matrix with more than 512 rows or columns in view is drawn by the maximum of blocks (the largest magnitude, where
     values are signed), and zooming in gives single cells. What is not a number is left blank.
@@ -144,7 +145,7 @@ class HeatMap(FocusFrame):
 
     def _make_view(self, title: str, row_title: str, column_title: str) -> None:
         self._left, self._bottom = LabelAxis("left"), LabelAxis("bottom")
-        self.view = pg.PlotWidget(axisItems={"left": self._left, "bottom": self._bottom})
+        self.view = ScrolledPlot(axisItems={"left": self._left, "bottom": self._bottom})
         self.view.setMenuEnabled(False)
         self.view.setAccessibleName(title)
         self.view.setFocusPolicy(Qt.FocusPolicy.StrongFocus)

@@ -324,9 +324,7 @@ class CurvePlot(FocusFrame):
         if event.key() in moves:
             self.pointed.emit(self.view.moved_place(self._pointed_at, moves[event.key()]))
         elif event.key() in zooms:
-            stretch = self.view.stretch_around(self._pointed_at, zooms[event.key()])
-            self.show_range(*stretch)
-            self.zoomed.emit(*stretch)
+            self.view.zoom_around(self._pointed_at, zooms[event.key()])
         elif event.key() == Qt.Key.Key_Home:
             self.fit()
             self.all_requested.emit()

@@ -14,6 +14,7 @@ from PySide6.QtGui import QFont, QFontMetricsF, QResizeEvent
 
 from app.widgets.plots.curve import Curve
 from app.widgets.plots.plot_axes import NumberAxis, StepAxis
+from app.widgets.plots.scrolled_plot import ScrolledPlot
 from app.widgets.plots.series import Numbers
 from app.widgets.theme import colours, small_font
 from core.runs.outline import usual_top
@@ -25,11 +26,13 @@ LABEL_SHARE = 0.25  # of the width, between the labels of two baselines, which m
 MARGIN = 0.03  # of a range, beyond the first and the last point,
 MARKER_PX = 10  # or the marker of one
 SMALLEST_POSITIVE = 1e-300
+MIN_STRETCH = 1e-6  # of all that there is, in view after zooming in
+MAX_LIMIT = 1e307  # as pyqtgraph has it where there is none
 
 Range = tuple[float, float]
 
 
-class PlotView(pg.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no types
+class PlotView(ScrolledPlot):
     """Shows curves; all of its places are in the units of the data, on a logarithmic axis too.
 
     Signals:
@@ -56,6 +59,9 @@ class PlotView(pg.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no types
         self.setMinimumHeight(72)
         self.log_x = self.log_y = False
         self._shows_all = True
+        self._reach: Range | None = (
+            None  # of all points on the x axis, in units of the view; None before there are any
+        )
         self._drawing = False
         self.beyond: float | None = None  # the highest value, where the axis ends below it
         self._x_title: str | None = None
@@ -98,7 +104,7 @@ class PlotView(pg.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no types
 
     def set_log(self, *, x: bool, y: bool) -> None:
         if x != self.log_x:
-            self._shows_all = True  # places of one kind of axis mean nothing on the other
+            self._forget_reach()  # places of one kind of axis mean nothing on the other
         self.log_x, self.log_y = x, y
         self._plot.setLogMode(x, y)
         self._place_lines()
@@ -136,13 +142,11 @@ class PlotView(pg.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no types
         start = (low + high) / 2 if x is None else self._to_view(x)
         return self._from_view(min(max(start + share * (high - low), low), high))
 
-    def stretch_around(self, x: float | None, factor: float) -> Range:
-        """What is to be seen, so many times as wide, with `x` or the middle where it was."""
-        low, high = self._box.viewRange()[0]
-        still = (low + high) / 2 if x is None else self._to_view(x)
-        return self._from_view(still + factor * (low - still)), self._from_view(
-            still + factor * (high - still)
-        )
+    def zoom_around(self, x: float | None, factor: float) -> None:
+        """Show `factor` times as much of the x axis, with `x` or the middle where it was, as the wheel does."""
+        still = sum(self._box.viewRange()[0]) / 2 if x is None else self._to_view(x)
+        self._box.scaleBy(x=factor, center=(still, 0.0))
+        self._emit_range()
 
     def show_all(self) -> None:
         """Let the x axis reach from the first to the last point, as more are added too."""
@@ -150,9 +154,11 @@ class PlotView(pg.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no types
         self.moved.emit()
 
     def show_stretch(self, low: float, high: float) -> None:
-        """Show this stretch of the x axis until `show_all`."""
+        """Show this stretch of the x axis until `show_all`, also where a linked plot has points and this one has none."""
         self._shows_all = False
-        self._box.setXRange(self._to_view(low), self._to_view(high), padding=0)
+        stretch = self._to_view(low), self._to_view(high)
+        self._limit(stretch)
+        self._box.setXRange(*stretch, padding=0)
 
     # Marks
 
@@ -205,8 +211,8 @@ class PlotView(pg.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no types
         self._drawing = True
         curves = list(curves)
         measured = [curve.raw for curve in curves if len(curve.raw)]
-        if self._shows_all and measured:
-            self._show_reach(
+        if measured:
+            self._set_reach(
                 min(self._first(raw.x) for raw in measured), max(float(raw.x[-1]) for raw in measured)
             )
         low, high = self.stretch
@@ -225,10 +231,24 @@ class PlotView(pg.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no types
         self.scene().prepareForPaint()  # while it paints, pyqtgraph would ask for a second time by this
         self._drawing = False
 
-    def _show_reach(self, first: float, last: float) -> None:
+    def _set_reach(self, first: float, last: float) -> None:
+        """Let the mouse and the keys move between the first and the last point, and show all of it unless zoomed in."""
         low, high = self._to_view(first), self._to_view(max(last, first))
         room = _margin(self._box.width()) * (high - low) or 0.5
-        self._box.setXRange(low - room, high + room, padding=0)
+        self._reach = low - room, high + room
+        stretch = self._reach if self._shows_all else self._box.viewRange()[0]
+        self._limit(stretch)
+        self._box.setXRange(*stretch, padding=0)
+
+    def _limit(self, stretch: Range) -> None:
+        """Limit the x axis to the points and to a stretch that is to be shown."""
+        if self._reach is not None:
+            low, high = min(self._reach[0], stretch[0]), max(self._reach[1], stretch[1])
+            self._box.setLimits(xMin=low, xMax=high, minXRange=MIN_STRETCH * (high - low))
+
+    def _forget_reach(self) -> None:
+        self._shows_all, self._reach = True, None
+        self._box.setLimits(xMin=-MAX_LIMIT, xMax=MAX_LIMIT, minXRange=None)
 
     def _first(self, x: Numbers) -> float:
         """Where a curve begins to be drawn."""
@@ -315,7 +335,12 @@ class PlotView(pg.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no types
             self.clicked.emit(self._from_view(self._box.mapSceneToView(event.scenePos()).x()))
 
     @Slot(object)
-    def _emit_range(self, _moved_axes: object) -> None:
+    def _emit_range(self, _moved_axes: object = None) -> None:
+        low, high = self._box.viewRange()[0]
+        reach = self._reach or (low, high)
+        if self._reach is not None and low <= reach[0] and high >= reach[1]:
+            self.all_requested.emit()  # as much as there is: it goes on to follow the newest point
+            return
         self._shows_all = False
         self.zoomed.emit(*self.stretch)
 

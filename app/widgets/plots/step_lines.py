@@ -14,6 +14,7 @@ from app.widgets.layout import column
 from app.widgets.plots.colour_map import Floats, number
 from app.widgets.plots.label_axis import LabelAxis
 from app.widgets.plots.plot_axes import NumberAxis
+from app.widgets.plots.scrolled_plot import ScrolledPlot
 from app.widgets.theme import TINY, colours, small_font
 
 FAINT, FAINTEST = 60, 12  # opacity of the lines that are not selected: few of them, and many
@@ -43,7 +44,7 @@ class StepLines(FocusFrame):
         self._unit = self._name = ""
         self._line, self._step = 0, 0
         self._bottom = LabelAxis("bottom")
-        self.view = pg.PlotWidget(axisItems={"left": NumberAxis("left"), "bottom": self._bottom})
+        self.view = ScrolledPlot(axisItems={"left": NumberAxis("left"), "bottom": self._bottom})
         self.view.setMenuEnabled(False)
         self.view.setMouseEnabled(x=False, y=False)
         self.view.setAccessibleName(title)

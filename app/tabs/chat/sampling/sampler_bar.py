@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.widgets.controls.wheel import ComboBox
 from app.widgets.label import Label
 from app.widgets.layout import boxed, column, row
 from app.widgets.theme import TINY, set_role
@@ -91,7 +92,7 @@ class SamplerBar(QWidget):
     # Building
 
     def _make_widgets(self) -> None:
-        self.box = QComboBox(objectName="samplerBox", accessibleName="Named sampling settings")
+        self.box = ComboBox(objectName="samplerBox", accessibleName="Named sampling settings")
         self.box.setToolTip("Named sampling settings")
         self.box.setPlaceholderText("Custom")
         self.box.setMinimumContentsLength(8)

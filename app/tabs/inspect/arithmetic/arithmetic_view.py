@@ -1,10 +1,11 @@
 """The view "arithmetic": the formulas with the numbers put in, of the phrase or of a worked example."""
 
 from PySide6.QtCore import QEvent, QModelIndex, Qt, Slot
-from PySide6.QtWidgets import QComboBox, QFrame, QListView, QTextBrowser, QWidget
+from PySide6.QtWidgets import QFrame, QListView, QTextBrowser, QWidget
 
 from app.tabs.inspect.arithmetic.arithmetic_html import anchor, page
 from app.tabs.inspect.view import InspectView
+from app.widgets.controls.wheel import ComboBox
 from app.widgets.label import Label
 from app.widgets.layout import STRETCH, column, row
 from app.widgets.rows import Texts
@@ -34,7 +35,7 @@ class ArithmeticView(InspectView):
         self._selection = Selection()
         self._shown: Arithmetic | None = None
         self._html = ""
-        self.cases = QComboBox(objectName="arithmeticCaseBox", accessibleName="What is computed")
+        self.cases = ComboBox(objectName="arithmeticCaseBox", accessibleName="What is computed")
         self.cases.setToolTip("Your phrase, or a worked example of the reference documents")
         self.cases.addItem(YOUR_PHRASE, "")
         self.cases.insertSeparator(1)

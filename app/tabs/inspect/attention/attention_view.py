@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from PySide6.QtCore import QRect, QSignalBlocker, Qt, QTimer, Slot
 from PySide6.QtWidgets import (
     QButtonGroup,
-    QComboBox,
     QScrollArea,
     QStackedWidget,
     QWidget,
@@ -22,6 +21,7 @@ from app.tabs.inspect.view import InspectView
 from app.widgets.controls.elided_label import ElidedLabel
 from app.widgets.controls.small import scrolled, toggle_button
 from app.widgets.controls.splitter import Splitter
+from app.widgets.controls.wheel import ComboBox
 from app.widgets.label import Label
 from app.widgets.layout import STRETCH, column, row
 from app.widgets.plots.colour_map import number
@@ -197,7 +197,7 @@ class AttentionView(InspectView):
     # Building
 
     def _make_controls(self) -> None:
-        self.over_box = QComboBox(objectName="attentionOverBox")
+        self.over_box = ComboBox(objectName="attentionOverBox")
         self.over_box.setAccessibleName("Which weights are shown large")
         self.over_box.setToolTip("One head of the selected layer, or all of its heads together")
         for over, title in OVERS.items():

@@ -1,4 +1,4 @@
-"""A block diagram to look at: zoom with the wheel, move with the mouse, go on with the keys, open with a click."""
+"""A block diagram to look at: zoom with Ctrl and the wheel, move with the mouse, go on with the keys, open with a click."""
 
 from PySide6.QtCore import QEvent, QPoint, QRectF, Qt, Signal, Slot
 from PySide6.QtGui import (
@@ -183,8 +183,12 @@ class BlockDiagram(QGraphicsView):
     # The mouse
 
     def wheelEvent(self, event: QWheelEvent) -> None:
-        self._zoom_by(STEP ** (event.angleDelta().y() / 120))
-        event.accept()
+        """Zoom with Ctrl; else scroll the diagram where it is larger than its view."""
+        if event.modifiers() & Qt.KeyboardModifier.ControlModifier:
+            self._zoom_by(STEP ** (event.angleDelta().y() / 120))
+            event.accept()
+        else:
+            super().wheelEvent(event)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         self._pressed_at = event.position().toPoint() if event.button() == Qt.MouseButton.LeftButton else None

@@ -45,7 +45,7 @@ class BlocksView(InspectView):
         self.zoom_buttons = (
             _zoom_button("−", "zoomOutButton", "Smaller (−)"),
             _zoom_button("Fit", "fitButton", "Show all of it (0)"),
-            _zoom_button("+", "zoomInButton", "Larger (+, or the mouse wheel)"),
+            _zoom_button("+", "zoomInButton", "Larger (+, or Ctrl and the mouse wheel)"),
         )
         self.formula = ElidedLabel(objectName="blockFormulaLabel")
         self.note = Label(objectName="blockNoteLabel", wordWrap=True, role="muted")

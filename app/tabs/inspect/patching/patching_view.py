@@ -3,7 +3,6 @@
 from PySide6.QtCore import Signal, Slot
 from PySide6.QtGui import QStandardItemModel
 from PySide6.QtWidgets import (
-    QComboBox,
     QLineEdit,
     QProgressBar,
     QStackedWidget,
@@ -14,6 +13,7 @@ from app.tabs.inspect.long_view import LongView
 from app.tabs.inspect.phrase_edit import MOST_CHARACTERS
 from app.tabs.inspect.typed_text import TypedTextView
 from app.widgets.controls.small import named_button
+from app.widgets.controls.wheel import ComboBox
 from app.widgets.label import Label
 from app.widgets.layout import column, row
 from app.widgets.plots.heat_map import HeatMap
@@ -65,7 +65,7 @@ class PatchingView(LongView, TypedTextView):
         )
         self.source_edit.setAccessibleName("Second phrase")
         self.source_edit.setPlaceholderText("The same phrase with a word changed")
-        self.what_box = QComboBox(objectName="patchPartBox", toolTip="What to take from the second phrase")
+        self.what_box = ComboBox(objectName="patchPartBox", toolTip="What to take from the second phrase")
         self.what_box.setAccessibleName("What to take from the second phrase")
         for part, title in PATCH_TITLES.items():
             self.what_box.addItem(title[:1].upper() + title[1:], part)

@@ -30,7 +30,7 @@ FITS = (Qt.Key.Key_0, Qt.Key.Key_Home)
 
 
 class PlaneCanvas(PlanePicture):
-    """Drag and arrow keys pan; wheel, + and - zoom; 0 and Home fit. A click picks the nearest token, Shift measures to it.
+    """Drag and arrow keys pan; Ctrl and wheel, + and - zoom; 0, Home and a double click fit. A click picks the nearest token, Shift measures to it.
 
     Signals:
         picked: A token's id, and whether it is to be measured to.
@@ -80,6 +80,10 @@ class PlaneCanvas(PlanePicture):
         self.pan(place.x() - before.x(), place.y() - before.y())
         self._dragged_to = place
 
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+        if event.button() == Qt.MouseButton.LeftButton:
+            self.fit()
+
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         if event.button() != Qt.MouseButton.LeftButton or self._pressed_at is None:
             return
@@ -94,8 +98,11 @@ class PlaneCanvas(PlanePicture):
             self.cleared.emit()
 
     def wheelEvent(self, event: QWheelEvent) -> None:
-        self.zoom(WHEEL_STEP ** event.angleDelta().y(), event.position())
-        event.accept()
+        if event.modifiers() & Qt.KeyboardModifier.ControlModifier:
+            self.zoom(WHEEL_STEP ** event.angleDelta().y(), event.position())
+            event.accept()
+        else:
+            event.ignore()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         key = Qt.Key(event.key())

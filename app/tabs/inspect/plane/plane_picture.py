@@ -166,15 +166,20 @@ class PlanePicture(Pointed):
         """Magnify around a place in the widget, by default its middle."""
         where = at or QPointF(self.width() / 2, self.height() / 2)
         self._follows = False
-        self._look(self.viewport.zoomed(factor, where.x(), where.y()))
+        self._look(self._limited(self.viewport.zoomed(factor, where.x(), where.y())))
 
     def pan(self, dx: float, dy: float) -> None:
         """Move the picture by so many pixels. What comes into view is drawn a few times a second."""
         self._follows = False
-        self.viewport = self.viewport.moved(dx, dy)
+        self.viewport = self._limited(self.viewport.moved(dx, dy))
         if self._drawn.viewport is not None and not self._exposed.isActive():
             self._exposed.start()
         self.update()
+
+    def _limited(self, viewport: Viewport) -> Viewport:
+        if not len(self._points):
+            return viewport
+        return viewport.limited(viewport.fitted(self._points, MARGIN_PX), self._points)
 
     def bring_into_view(self, token_id: int) -> None:
         """Pan, where a token is not in view, until it stands in the middle."""

@@ -22,6 +22,7 @@ Doubles = NDArray[np.float64]
 Numbers = NDArray[np.int64]
 
 FAINT = 0.2  # opacity
+MAX_AWAY, MAX_ZOOM = 2.0, 10_000.0  # against the whole plane in view
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +68,12 @@ class Viewport:
         room = np.maximum(np.array([self.width, self.height]) - 2 * margin, 1.0)
         x, y = ((low + high) / 2).tolist()
         return self._with(x, y, float((room / extent).min()))
+
+    def limited(self, fitted: Self, points: NDArray[np.floating]) -> Self:
+        """The nearest viewport whose middle is among the points and that is not much larger or smaller than `fitted`."""
+        (low_x, low_y), (high_x, high_y) = points.min(axis=0).tolist(), points.max(axis=0).tolist()
+        scale = min(max(self.scale, fitted.scale / MAX_AWAY), fitted.scale * MAX_ZOOM)
+        return self._with(min(max(self.x, low_x), high_x), min(max(self.y, low_y), high_y), scale)
 
     def _with(self, x: float, y: float, scale: float) -> Self:
         return type(self)(self.width, self.height, x, y, scale)

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent, QStandardItemModel
-from PySide6.QtWidgets import QComboBox, QLineEdit, QPushButton, QWidget
+from PySide6.QtWidgets import QLineEdit, QPushButton, QWidget
 
+from app.widgets.controls.wheel import ComboBox
 from app.widgets.label import Label
 from app.widgets.layout import STRETCH, row
 from app.widgets.theme import TINY, set_role
@@ -41,12 +42,12 @@ class PlaneTools(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.method = QComboBox(objectName="projectionBox", toolTip="How the space is projected onto a plane")
+        self.method = ComboBox(objectName="projectionBox", toolTip="How the space is projected onto a plane")
         self.method.setAccessibleName("Projection")
         for place, method in enumerate(METHODS):
             self.method.addItem(METHOD_TITLES[method])
             self.method.setItemData(place, METHOD_TIPS[method], Qt.ItemDataRole.ToolTipRole)
-        self.colouring = QComboBox(objectName="planeColourBox", toolTip="What the points are coloured by")
+        self.colouring = ComboBox(objectName="planeColourBox", toolTip="What the points are coloured by")
         self.colouring.setAccessibleName("Colours")
         self.colouring.addItems(COLOURS)
         for box in (self.method, self.colouring):

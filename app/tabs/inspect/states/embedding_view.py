@@ -7,9 +7,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QSignalBlocker, Slot
-from PySide6.QtWidgets import QComboBox, QWidget
+from PySide6.QtWidgets import QWidget
 
 from app.tabs.inspect.view import InspectView
+from app.widgets.controls.wheel import ComboBox
 from app.widgets.label import Label
 from app.widgets.layout import STRETCH, column, row
 from app.widgets.plots.heat_map import HeatMap
@@ -88,7 +89,7 @@ class EmbeddingView(InspectView):
         self.strips.setFixedHeight(STRIPS_PX)
         self.strips.describe = self._describe_strip
         self.title = Label(objectName="embeddingTitle")
-        self.choice = QComboBox(objectName="embeddingPictureBox", toolTip="What is shown for all positions")
+        self.choice = ComboBox(objectName="embeddingPictureBox", toolTip="What is shown for all positions")
         self.choice.setAccessibleName("What is shown for all positions")
         self.picture = HeatMap("All positions", "", "position")
         self.picture.setObjectName("positionPicture")

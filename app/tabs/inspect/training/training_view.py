@@ -1,10 +1,11 @@
 """The view "Through training": single quantities of the phrase as curves over the checkpoints of the run."""
 
 from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtWidgets import QComboBox, QGridLayout, QProgressBar, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QGridLayout, QProgressBar, QVBoxLayout, QWidget
 
 from app.tabs.inspect.long_view import LongView
 from app.widgets.controls.small import named_button
+from app.widgets.controls.wheel import ComboBox
 from app.widgets.label import Label
 from app.widgets.layout import column, row
 from app.widgets.plots.plot import CurvePlot, link
@@ -56,7 +57,7 @@ class TrainingView(LongView):
         self.setObjectName("trainingView")
         self._inspected: Inspected | None = None
         self._points: dict[str, tuple[list[int], list[float]]] = {}  # that are drawn
-        self.quantity_box = QComboBox(objectName="quantityBox", toolTip="Which curves to show")
+        self.quantity_box = ComboBox(objectName="quantityBox", toolTip="Which curves to show")
         self.quantity_box.setAccessibleName("Quantity")
         self.quantity_box.addItem("All quantities", ALL)
         for quantity in QUANTITIES:
@@ -84,6 +85,7 @@ class TrainingView(LongView):
         plot.add_curve(SHORT[name], colour, dotted=True)
 
     def show_inspected(self, inspected: Inspected, selection: Selection) -> None:
+        other_run = self._inspected is None or self._inspected.run != inspected.run
         self._inspected = inspected
         history = inspected.history
         for quantity in QUANTITIES:
@@ -93,6 +95,8 @@ class TrainingView(LongView):
                 self._points[quantity.name] = points
                 plot.show_points(SHORT[quantity.name], *points)
             plot.mark(inspected.step if history else None)
+            if other_run:
+                plot.fit()
         is_last = selection.position == inspected.capture.n_positions - 1
         self.no_next_label.setVisible(bool(history) and is_last)
         self.label.setText(f"{counted(len(history), 'checkpoint')}; {_of(selection)}." if history else HINT)

@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import ValidationError
 from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtWidgets import QComboBox, QFormLayout, QLineEdit, QWidget
+from PySide6.QtWidgets import QFormLayout, QLineEdit, QWidget
 
 from app.tabs.train.documents.document_choice import DocumentChoice
 from app.tabs.train.form.horizon_row import SHOWN_HERE, HorizonRow
@@ -17,6 +17,7 @@ from app.tabs.train.form.size_marks import SizeMarks
 from app.widgets.controls.config_form import Fields, align, in_titles, rows_of
 from app.widgets.controls.section import Section
 from app.widgets.controls.small import named_button
+from app.widgets.controls.wheel import ComboBox
 from app.widgets.label import Label
 from app.widgets.layout import STRETCH, boxed, column, label_of
 from app.widgets.theme import MEDIUM, SMALL, set_role
@@ -208,7 +209,7 @@ class RunForm(QWidget):
     # Building
 
     def _make_head(self) -> None:
-        self.preset_box = QComboBox(objectName="presetBox", accessibleName="Preset", toolTip=PRESET_HELP)
+        self.preset_box = ComboBox(objectName="presetBox", accessibleName="Preset", toolTip=PRESET_HELP)
         for row, key in enumerate(presets_by_size()):
             self.preset_box.addItem(PRESETS[key].title, key)
             self.preset_box.setItemData(row, PRESETS[key].help, Qt.ItemDataRole.ToolTipRole)

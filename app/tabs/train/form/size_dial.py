@@ -4,7 +4,7 @@ from PySide6.QtCore import QEvent, QRect, QSignalBlocker, QSize, Qt, Signal, Slo
 from PySide6.QtGui import QMouseEvent, QResizeEvent
 from PySide6.QtWidgets import QWidget
 
-from app.widgets.controls.slider import FormSlider
+from app.widgets.controls.slider import ClickSlider
 from app.widgets.label import Label
 from app.widgets.theme import TINY, set_role
 from core.config.presets import PRESETS
@@ -25,7 +25,7 @@ class SizeDial(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.slider = FormSlider("sizeSlider")
+        self.slider = ClickSlider("sizeSlider")
         self.slider.setParent(self)
         self.slider.setRange(0, len(SIZES) - 1)
         self.slider.setPageStep(1)

@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from enum import Enum
 
 from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtWidgets import QComboBox, QWidget
+from PySide6.QtWidgets import QWidget
 
 from app.widgets.controls.run_picker import CheckpointBox, RunBox
 from app.widgets.controls.small import named_button
+from app.widgets.controls.wheel import ComboBox
 from app.widgets.label import Label
 from app.widgets.layout import STRETCH, boxed, column, form, row
 from core.runs.catalog import RunSummary
@@ -107,7 +108,7 @@ class StartFrom(QWidget):
         self._offers.setVisible(offers)
 
     def _make_boxes(self) -> None:
-        self.origin_box = QComboBox(objectName="originBox", accessibleName="Start from")
+        self.origin_box = ComboBox(objectName="originBox", accessibleName="Start from")
         for origin, (text, tip) in ORIGINS.items():
             self.origin_box.addItem(text, origin.value)
             self.origin_box.setItemData(self.origin_box.count() - 1, tip, Qt.ItemDataRole.ToolTipRole)

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QComboBox, QMenu, QSizePolicy, QToolButton, QWidge
 from app.widgets.controls.check_menu import CheckMenuButton
 from app.widgets.controls.slider import ClickSlider
 from app.widgets.controls.small import toggle_button
+from app.widgets.controls.wheel import ComboBox
 from app.widgets.flow_layout import FlowLayout
 from app.widgets.label import Label
 from app.widgets.layout import boxed, row
@@ -71,7 +72,7 @@ class CurveControls(QWidget):
         self._weight = Label(f"{DEFAULT_SMOOTHING:.2f}", role="muted")
 
     def _make_axis(self) -> None:
-        self.axis_box = QComboBox(objectName="axisBox", toolTip="What the x axis of all charts counts")
+        self.axis_box = ComboBox(objectName="axisBox", toolTip="What the x axis of all charts counts")
         self.axis_box.setAccessibleName("X axis")
         self.axis_box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
         set_role(self.axis_box, "filter")
@@ -82,7 +83,9 @@ class CurveControls(QWidget):
             "Log x", "logXButton", "Draw the x axis of all charts logarithmically"
         )
         self.log_x_button.setAccessibleName("Logarithmic x axis")
-        tip = "Show all of the run again after zooming with the mouse wheel (Home, or a double click)"
+        tip = (
+            "Show all of the run again after zooming with Ctrl and the mouse wheel (Home, or a double click)"
+        )
         self.fit_button = QToolButton(text="Fit", objectName="fitButton", toolTip=tip)
         self.fit_button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.fit_button.setAccessibleName("Show all steps")

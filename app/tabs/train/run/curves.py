@@ -73,6 +73,8 @@ class Curves(QWidget):
 
     def clear(self, name: str = "") -> None:
         """Make room for the curves of another run."""
+        if name != self.name:
+            self._fit()
         self.name, self.history = name, RunHistory()
         for points in self._points.values():
             points.show_front(self.history)

@@ -1,9 +1,10 @@
 """Which checkpoint of a run to keep for ever, and under what name; and those that are kept."""
 
 from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtWidgets import QComboBox, QDialog, QDialogButtonBox, QLineEdit, QPushButton, QWidget
+from PySide6.QtWidgets import QDialog, QDialogButtonBox, QLineEdit, QPushButton, QWidget
 
 from app.widgets.controls.run_picker import CheckpointBox
+from app.widgets.controls.wheel import ComboBox
 from app.widgets.label import Label
 from app.widgets.layout import column, form, label_of, row
 from app.widgets.theme import LARGE, MEDIUM, set_role
@@ -58,7 +59,7 @@ class KeepDialog(QDialog):
         self.name_edit.setToolTip("Letters, digits, '-', '_' and '.', with a letter first")
         self.name_edit.textEdited.connect(self._forget_suggestion)
         self.problem = Label(objectName="keepProblem", wordWrap=True, visible=False, role="error")
-        self.kept_box = QComboBox(objectName="keptBox", accessibleName="Kept checkpoints")
+        self.kept_box = ComboBox(objectName="keptBox", accessibleName="Kept checkpoints")
         self.kept_box.setToolTip("These stay whatever becomes of the run; Chat and Inspect can open them")
         self.remove_button = QPushButton("&Stop keeping", objectName="letGoButton")
         self.remove_button.setAccessibleName("Stop keeping the checkpoint")

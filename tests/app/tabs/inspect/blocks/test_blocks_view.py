@@ -120,7 +120,7 @@ def test_tab_goes_through_the_boxes_and_out_at_the_end(qtbot, view):
     assert not view.diagram.hasFocus()
 
 
-def test_the_wheel_zooms_about_the_mouse_and_fit_shows_all_again(qtbot, view):
+def test_control_and_wheel_zoom_about_the_mouse_and_fit_shows_all_again(qtbot, view):
     before = view.diagram.zoom
     turn_wheel(view.diagram, 120)
     assert view.diagram.zoom == pytest.approx(before * 1.25)
@@ -135,7 +135,7 @@ def turn_wheel(diagram, delta):
     place = QPointF(100, 100)
     event = QWheelEvent(
         place, diagram.viewport().mapToGlobal(place), QPoint(), QPoint(0, delta), Qt.MouseButton.NoButton,
-        Qt.KeyboardModifier.NoModifier, Qt.ScrollPhase.NoScrollPhase, False,
+        Qt.KeyboardModifier.ControlModifier, Qt.ScrollPhase.NoScrollPhase, False,
     )  # fmt: skip
     QApplication.sendEvent(diagram.viewport(), event)
 

@@ -173,20 +173,48 @@ def test_keys_zoom_and_fit(view):
     assert view.canvas.viewport == start
 
 
-def test_the_wheel_zooms_around_the_mouse(view):
-    place = view.canvas.place_of(CAT)
+def turn_wheel(canvas, place, by, keys=Qt.KeyboardModifier.ControlModifier):
     wheel = QWheelEvent(
         place,
         place,
         QPoint(),
-        QPoint(0, 120),
+        QPoint(0, by),
         Qt.MouseButton.NoButton,
-        NO_KEYS,
+        keys,
         Qt.ScrollPhase.NoScrollPhase,
         False,
     )
+    canvas.wheelEvent(wheel)
+    return wheel.isAccepted()
+
+
+def test_wheel_without_control_is_left_to_the_page(view):
+    before = view.canvas.viewport
+    assert not turn_wheel(view.canvas, view.canvas.place_of(CAT), 120, NO_KEYS)
+    assert view.canvas.viewport == before
+
+
+def test_zoom_and_pan_stay_near_the_points(view):
+    fitted = view.canvas.viewport
+    for _ in range(50):
+        turn_wheel(view.canvas, QPointF(10, 10), -1200)
+        view.canvas.pan(1000, 1000)
+    assert view.canvas.viewport.scale >= fitted.scale / 2.01
+    places = [view.canvas.place_of(token_id) for token_id in range(4)]
+    assert any(view.canvas.rect().contains(place.toPoint()) for place in places)
+
+
+def test_double_click_fits_the_plane(view, qtbot):
+    fitted = view.canvas.viewport
+    view.canvas.zoom(5.0)
+    qtbot.mouseDClick(view.canvas, Qt.MouseButton.LeftButton)
+    assert view.canvas.viewport.scale == pytest.approx(fitted.scale)
+
+
+def test_control_and_wheel_zoom_around_the_mouse(view):
+    place = view.canvas.place_of(CAT)
     scale = view.canvas.viewport.scale
-    QApplication.sendEvent(view.canvas, wheel)
+    turn_wheel(view.canvas, place, 120)
     assert view.canvas.viewport.scale > scale
     assert (view.canvas.place_of(CAT) - place).manhattanLength() < 1e-6
 
