@@ -19,7 +19,7 @@ from core.commands.engine import (
     named_place,
 )
 from core.commands.password import VARIABLE, take_password
-from core.commands.place import perform, print_rows, print_sentence
+from core.commands.place import perform, print_first_rows, print_rows, print_sentence
 from core.config.corpus import CleaningConfig, ImportConfig
 from core.config.setting import describe
 from core.config.tag import tag_key
@@ -255,12 +255,14 @@ def search(
     if place is None:
         hits, code = perform(context, lambda stop: search_library(workspace, query, stop), writes=False)
     with _reading(context, place) as library:
-        hits = library.search(query, most) if place is not None else hits
+        # of a lake, each document that is found was read: one more says whether there are more
+        hits = library.search(query, most + 1) if place is not None else hits or []
         rows = [
             {"id": hit.document_id, "path": library.row(hit.document_id).path, "snippet": hit.snippet}
-            for hit in (hits or ())[:most]
+            for hit in hits[:most]
         ]
-    print_rows(context, "hit", ("id", "path", "snippet"), rows)
+    found = None if place is not None and len(hits) > most else len(hits)
+    print_first_rows(context, "hit", ("id", "path", "snippet"), rows, found, "document")
     return code
 
 

@@ -11,6 +11,7 @@ from core.runs.folder import Workspace
 from core.system.signals import INTERRUPTED
 from core.terminal.output import print_text
 from core.terminal.screen import OpenStream, Result, follow, print_record, print_table
+from core.wording import counted, number
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +54,31 @@ def print_rows(
             print_record({"event": event} | row)
     else:
         print_table(columns, rows)
+
+
+def print_first_rows(
+    context: typer.Context,
+    event: str,
+    columns: Sequence[str],
+    rows: Sequence[dict[str, Any]],
+    found: int | None,
+    noun: str,
+) -> None:
+    """Print the first rows of a list that `--most` limits, and how many there are.
+
+    Args:
+        found: Number of all rows; None if it is not known and there are more than these. A field of each JSON object.
+        noun: What a row is.
+    """
+    print_rows(context, event, columns, [row | {"found": found} for row in rows])
+    if found is None:
+        print_sentence(
+            context, f"First {counted(len(rows), noun)}; there are more. Use --most to list more of them."
+        )
+    elif len(rows) < found:
+        print_sentence(
+            context, f"First {number(len(rows))} of {counted(found, noun)}. Use --most {found} to list all."
+        )
 
 
 def print_sentence(context: typer.Context, sentence: str) -> None:

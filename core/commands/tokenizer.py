@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from core.commands.arguments import Assignments, PresetName, RunFile, unicode_text, with_absolute_folder
-from core.commands.place import perform, print_rows
+from core.commands.place import perform, print_first_rows, print_rows
 from core.config.presets import DEFAULT_PRESET, preset_run
 from core.config.toml import parse_assignments, read_run, with_settings
 from core.tasks.models.examine_tokenizer import VocabularyEntry, examine_tokenizer
@@ -37,7 +37,9 @@ def tokenizer(
     if card is None:
         return code
     print_rows(context, "tokenizer", FACTS, [asdict(card.facts)])
-    print_rows(context, "token", ENTRIES, [_row(entry) for entry in _most_frequent(card.entries(), most)])
+    entries = card.entries()
+    rows = [_row(entry) for entry in _most_frequent(entries, most)]
+    print_first_rows(context, "token", ENTRIES, rows, len(entries), "token")
     if text:
         pieces = [piece._asdict() for piece in card.split(text)]
         print_rows(context, "piece", ("id", "text", "known"), pieces)

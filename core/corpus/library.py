@@ -281,8 +281,12 @@ class Library(DatabaseFile):
         """
         return search_index.index_texts(self._database)
 
-    def search(self, query: str, most: int = 200) -> list[SearchHit]:
-        """The documents that have every word and "phrase" of a query, the best first. Never fails on a query."""
+    def search(self, query: str, most: int | None = None) -> list[SearchHit]:
+        """Return the documents that have every word and "phrase" of a query, the best first. Never fails on a query.
+
+        Args:
+            most: Maximum number of documents; None for all.
+        """
         return search_index.search(self._database, query, most)
 
     def find_near_duplicates(self, threshold: float = NEAR, stop: StopToken | None = None) -> int:

@@ -27,12 +27,16 @@ from core.wording import encodable
 
 STEP_BYTES = 8 * 1024 * 1024
 STEP_DOCUMENTS = 500
+MAX_SNIPPETS = 200  # of a search: reading and marking texts is what takes time
 SNIPPET_CHARACTERS = (5_000, 100_000, None)  # of a text, looked through for a snippet until there is one
 TO_INDEX = "NOT indexed AND characters > 0 AND NOT removed"
 
 
 class SearchHit(NamedTuple):
-    """A document that a query finds. `spans` are what to mark in the snippet, as beginnings and ends."""
+    """A document that a query finds. `spans` are what to mark in the snippet, as beginnings and ends.
+
+    The snippet is "" after the first `MAX_SNIPPETS` hits of a search.
+    """
 
     document_id: int
     snippet: str
@@ -57,15 +61,16 @@ def index_texts(database: Database) -> Iterator[tuple[int, int]]:
         yield done, len(left)
 
 
-def search(database: Database, query: str, most: int) -> list[SearchHit]:
-    query = encodable(query)
+def search(database: Database, query: str, most: int | None) -> list[SearchHit]:
+    """Return all documents that match, or the best `most` of them."""
+    query, limit = encodable(query), -1 if most is None else most
     found = (
-        _with_substrings(database, query, most)
+        _with_substrings(database, query, limit)
         if needs_substrings(query)
-        else _with_words(database, query, most)
+        else _with_words(database, query, limit)
     )
-    hits = (_hit(database, document_id, query) for document_id in found)
-    return [hit for hit in hits if hit]
+    hits = (_hit(database, document_id, query) for document_id in found[:MAX_SNIPPETS])
+    return [*filter(None, hits), *(SearchHit(document_id, "", ()) for document_id in found[MAX_SNIPPETS:])]
 
 
 def forget_search(database: Database) -> None:

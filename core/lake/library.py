@@ -40,6 +40,7 @@ ROW = (  # as `rows.ROW` has it: all are included, nobody timed them, and none h
     "shown.id, shown.path, shown.kind, shown.state, shown.reason, shown.pages, shown.characters, shown.bytes,"
     " shown.confidence, 1, 0::DOUBLE, shown.similarity, 0, other.path, NULL"
 )
+MAX_HITS = 200  # of a search without another maximum: each candidate's text is read to verify it
 
 
 class CorpusDocument(NamedTuple):
@@ -124,7 +125,7 @@ class LakeLibrary:
         """Nothing is to be done."""
         return iter(())
 
-    def search(self, query: str, most: int = 200) -> list[SearchHit]:
+    def search(self, query: str, most: int = MAX_HITS) -> list[SearchHit]:
         """The documents that have every word and "phrase" of a query, the best first by BM25 without its weights of words."""
         is_exact = needs_substrings(query)
         wanted = (

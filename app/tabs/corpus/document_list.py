@@ -57,7 +57,7 @@ class DocumentList(Splitter):
     def show_hits(self, hits: list[SearchHit] | None) -> None:
         """Show only what a search found, best first, or everything again for None."""
         ranks = None if hits is None else {hit.document_id: rank for rank, hit in enumerate(hits)}
-        found = {hit.document_id: hit for hit in hits or ()}
+        found = {hit.document_id: hit for hit in hits or () if hit.snippet}
         self._table.filter(replace(self._table.row_filter, hits=ranks))
         self._table.show_hits(found)
         if hits:

@@ -1,5 +1,6 @@
 """Brings the chosen document's text into the preview, and what a search finds into the table."""
 
+from collections.abc import Sequence
 from functools import partial
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
@@ -13,6 +14,7 @@ from app.tabs.corpus.tab import CorpusTab
 from core.config.corpus import CleaningConfig
 from core.corpus.rows import DocumentRow
 from core.corpus.search_index import SearchHit
+from core.events.base import Event, Notice
 from core.tasks.corpus.look_at_library import (
     DocumentPreview,
     preview_document,
@@ -151,6 +153,7 @@ class SearchController(QObject):
             return
         self._queues.stop(SEARCH_QUEUE)
         self._job = self._queues.start(SEARCH_QUEUE, partial(search_library, self._workspace, self._query))
+        self._job.arrived.connect(self._tell)
         self._job.ended.connect(self._show)
         self._job.failed.connect(self._fail)
 
@@ -164,6 +167,14 @@ class SearchController(QObject):
         self._job = None
         self._tab.documents.show_hits(None)
         self.searched.emit("")
+
+    @Slot(list)
+    def _tell(self, events: Sequence[Event]) -> None:
+        """Show what the list of documents lacks."""
+        if self.sender() is self._job:
+            for event in events:
+                if isinstance(event, Notice):
+                    self._tab.banner.show_notice(event.text)
 
     @Slot(object)
     def _show(self, hits: list[SearchHit]) -> None:

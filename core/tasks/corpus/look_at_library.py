@@ -19,10 +19,11 @@ from core.errors.base import UsageError, UserFacingError
 from core.errors.system import DiskFullError, ReadOnlyWorkspaceError
 from core.events.base import Event, Notice, Task, at_once
 from core.events.documents import TextIndexed
+from core.lake.library import MAX_HITS, LakeLibrary
 from core.lake.opening import open_library
 from core.runs.folder import Workspace
 from core.tasks.corpus.import_files import interrupted_import
-from core.wording import counted, noun_for
+from core.wording import counted, noun_for, number
 
 ROWS_AT_ONCE = 2_000
 MOST_NAMES = 200  # of the documents that a filter takes
@@ -235,7 +236,14 @@ def search_library(workspace: Workspace, query: str, stop: StopToken) -> Task[li
                 f"Nothing can be written here, so {counted(left, 'document')} without an index "
                 f"{noun_for(left, 'was', 'were')} not searched."
             )
-        return [] if stop.asked else library.search(query)  # a later search is waiting
+        if stop.asked:  # a later search is waiting
+            return []
+        hits = library.search(query)
+        if isinstance(library, LakeLibrary) and len(hits) == MAX_HITS:
+            yield Notice(
+                f"Only the first {number(MAX_HITS)} documents are listed. Search for more words to find the others."
+            )
+        return hits
 
 
 def _hits(text: str, query: str) -> tuple[Span, ...]:

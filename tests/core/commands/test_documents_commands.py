@@ -65,6 +65,16 @@ def test_documents_are_found_by_their_words(here, records, command):
     assert records("search", "camel", "--workspace", here.root) == (0, [])
 
 
+def test_search_shows_how_many_documents_match(here, command, records):
+    _, listed = records("search", "the", "--workspace", here.root)
+    assert len(listed) > 1
+    assert [hit["found"] for hit in listed] == [len(listed)] * len(listed)
+    _, first = records("search", "the", "--most", 1, "--workspace", here.root)
+    assert [hit["found"] for hit in first] == [len(listed)]
+    printed = command("search", "the", "--most", 1, "--workspace", here.root)[1]
+    assert f"First 1 of {len(listed)} documents. Use --most {len(listed)} to list all." in printed
+
+
 def test_a_text_is_printed_as_it_was_read_or_cleaned(folder, tmp_path, command):
     (folder / "old.txt").write_text("The ﬁsh\n\n\n\nswims.\n")
     workspace = Workspace(tmp_path / "workspace")

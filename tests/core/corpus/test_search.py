@@ -79,6 +79,17 @@ def test_hits_are_as_many_as_asked_for(library, add):
     assert len(library.search("sheep", most=2)) == len(library.search("羊", most=2)) == 2
 
 
+@pytest.mark.parametrize("query", ["sheep", "羊"])
+def test_search_returns_every_match_and_snippets_of_the_first(library, add, monkeypatch, query):
+    monkeypatch.setattr(search_index, "MAX_SNIPPETS", 3)
+    for number in range(5):
+        add(f"/{number}.txt", f"sheep 羊 {number}")
+    list(library.index_texts())
+    hits = library.search(query)
+    assert sorted(hit.document_id for hit in hits) == [1, 2, 3, 4, 5]
+    assert [bool(hit.snippet) for hit in hits] == [True, True, True, False, False]
+
+
 def test_a_changed_text_is_found_by_its_new_words_only(library, add):
     add("/a.txt", "sheep")
     list(library.index_texts())

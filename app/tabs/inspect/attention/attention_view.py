@@ -238,7 +238,7 @@ class AttentionView(InspectView):
         split.setStretchFactor(1, 3)
         column((split, 1), self.about, of=self)
 
-        stops = (
+        stops: tuple[QWidget, ...] = (
             self.grid,
             self.over_box,
             self.map_button,

@@ -12,6 +12,7 @@ from app.tabs.corpus.marked_text import MarkedText
 from app.tabs.corpus.preview import AS_READ, BOTH, CLEANED
 from app.tabs.inspect.phrase_suggestion import PhraseSuggestion
 from core.config.corpus import CleaningConfig
+from core.corpus import search_index
 from core.corpus.duplicates import digest_text
 from core.corpus.ledger import Reading
 from core.corpus.library import Library
@@ -191,6 +192,12 @@ def test_searching_shows_the_documents_that_hold_the_words(search, shown):
     assert all("brook" in note for note in shown(NOTE))
     search("", TEXTS)
     assert shown(NOTE) == ["", "", ""]
+
+
+def test_search_shows_more_documents_than_have_an_excerpt(search, reading, monkeypatch):
+    monkeypatch.setattr(search_index, "MAX_SNIPPETS", 1)
+    search("brook", ["olive.txt", "meadow.txt"])
+    assert reading.documents.chips.chip("").text() == "All 2"
 
 
 def test_hits_are_marked_and_stepped_through(qtbot, search, card):
