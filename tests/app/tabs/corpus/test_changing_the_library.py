@@ -5,10 +5,13 @@ from PySide6.QtCore import QCoreApplication, Qt
 from PySide6.QtGui import QContextMenuEvent, QDesktopServices, QGuiApplication
 from PySide6.QtWidgets import QApplication, QMenu
 
-from app.tabs.corpus import library_controller, opening
+from app.tabs.corpus import event_pump, library_controller, opening
 from app.tabs.corpus.dialogs import RemovalQuestion
 from core.corpus.library import Library
 from core.errors.base import UnknownDocumentError, UserFacingError
+from core.errors.system import DiskFullError
+from core.tasks.corpus import look_at_library
+from core.tasks.corpus.look_at_library import DocumentsListed, list_documents
 from tests.app.tabs.corpus.conftest import a_row, imported, keep
 
 
@@ -336,6 +339,34 @@ def test_a_listing_that_fails_leaves_every_step(qtbot, three, controller, shown,
     controller.library.refresh()
     qtbot.waitUntil(three.banner.isVisible)
     assert undo_steps(controller) == ["remove 1 document"]
+
+
+def test_failing_job_after_a_listing_keeps_all_rows(qtbot, three, queues, controller, shown, monkeypatch):
+    monkeypatch.setattr(event_pump, "PORTION", 1)
+    monkeypatch.setattr(look_at_library, "ROWS_AT_ONCE", 1)
+    controller.library._pump._rest.setInterval(100)  # rows are shown after the jobs have ended
+    monkeypatch.setattr(library_controller, "remove_documents", refuse)
+    controller.library.refresh()
+    controller.library.remove([2])
+    qtbot.waitUntil(lambda: three.banner.isVisible() and queues.at_rest())
+    qtbot.waitUntil(lambda: controller.library._pump.is_empty)
+    assert shown() == ["a.txt", "b.txt", "c.txt"]
+
+
+def test_failed_listing_keeps_what_is_shown(qtbot, three, queues, controller, shown, monkeypatch):
+    def cut_off(workspace, stop):
+        listing = list_documents(workspace, stop)
+        yield DocumentsListed(next(listing).rows[:1])
+        raise DiskFullError(workspace.library)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(library_controller, "list_documents", cut_off)
+        controller.library.refresh()
+        qtbot.waitUntil(lambda: three.banner.isVisible() and queues.at_rest())
+    assert shown() == ["a.txt", "b.txt", "c.txt"]
+    controller.library.refresh()
+    qtbot.waitUntil(queues.at_rest)
+    assert shown() == ["a.txt", "b.txt", "c.txt"]
 
 
 def test_a_file_that_ends_behind_a_listing_stays(qtbot, three, queues, controller):

@@ -1,10 +1,12 @@
 """A large table is arranged in a job: it comes to what a small one shows at once, and the window goes on meanwhile."""
 
+import gc
 from dataclasses import replace
 
 import pytest
 from PySide6.QtCore import QPersistentModelIndex, Qt
 
+from app.jobs.job import Job
 from app.tabs.corpus import document_table
 from app.tabs.corpus.arrangement import Order, in_order
 from app.tabs.corpus.columns import NAME
@@ -131,3 +133,30 @@ def test_parts_are_merged_as_one_sort_would_order_them(monkeypatch):
         order = Order(lambda row: row.id % 5, descending)
         found = in_order(ROWS, order, StopToken())
         assert found == sorted(ROWS, key=order.key, reverse=descending)
+
+
+def test_two_hundred_arrangements_keep_no_job(table, qtbot):
+    for number in range(200):
+        table.filter(RowFilter(name="goat" if number % 2 else ""))
+        if number % 3 == 0:  # the others are broken off by the next one
+            settle(table, qtbot)
+    settle(table, qtbot)
+    qtbot.waitUntil(lambda: not table.findChildren(Job))
+    gc.collect()
+    assert not [job for job in gc.get_objects() if isinstance(job, Job)]
+
+
+def test_failed_arrangement_keeps_rows_and_takes_new_ones(table, qtbot, monkeypatch):
+    def broken(*_):
+        raise RuntimeError("broken")
+        yield
+
+    settle(table, qtbot)
+    before = shown(table)
+    with monkeypatch.context() as patch:
+        patch.setattr(document_table, "arrange_rows", broken)
+        table.sort(NAME, DESCENDING)
+        table.show_rows([a_row(99, "late.txt")])
+        qtbot.waitUntil(lambda: table.place_of("/docs/late.txt") >= 0)
+    assert shown(table) == [*before, "late.txt"]
+    settle(table, qtbot)
