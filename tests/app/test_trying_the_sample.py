@@ -5,11 +5,13 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QPushButton
 
 from app.window import first_run
+from core.config.corpus import CorpusConfig
 from core.config.presets import preset_run
 from core.config.toml import with_settings
 from core.corpus.library import Library
 from core.runs.catalog import Catalog
 from core.sample.meadow import held_out_questions
+from core.tasks.corpus.look_at_library import OWN_DOCUMENTS
 from tests.app.conftest import action
 
 STEPS = 4
@@ -81,3 +83,30 @@ def test_help_starts_the_tour_from_any_tab(qtbot, window):
     with qtbot.waitSignal(window.ways.sample_begun):
         action(window, "Try").trigger()
     assert window.tabs.currentWidget() is window.corpus_tab
+
+
+@pytest.mark.slow
+def test_own_documents_are_chosen_after_the_sample(qtbot, window, workspace, tmp_path):
+    with qtbot.waitSignals([window.ways.run_begun, window.ways.chat_requested], timeout=100_000):
+        qtbot.mouseClick(window.corpus_tab.first_start.sample_button, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(window.queues.at_rest)
+    documents = window.train_tab.form.documents
+    documents.show_value(CorpusConfig(folder=str(workspace.sample)))  # what the tour leaves behind
+    window.train_tab.form.changed.emit()
+    qtbot.waitUntil(window.queues.at_rest)
+    assert documents.value().folder  # there is nothing else yet
+    own = tmp_path / "own.txt"
+    own.write_text("A text of mine, which is not the sample's. " * 20, encoding="utf-8")
+    window.corpus.add([own])
+    qtbot.waitUntil(lambda: documents.value() == OWN_DOCUMENTS)
+    qtbot.waitUntil(lambda: window.train_tab.totals.documents == 1)
+    assert "1 document of your own" in window.train_tab.banner.text()
+    assert documents.choose_button.accessibleDescription() == "Not tagged sample"
+    window.corpus.library.remove([row.id for row in _rows(workspace) if "sample" in row.tags])
+    qtbot.waitUntil(lambda: window.train_tab.totals.documents == 1 and window.queues.at_rest())
+    assert documents.value() == CorpusConfig()
+
+
+def _rows(workspace):
+    with Library(workspace.library) as library:
+        return list(library.rows())

@@ -14,6 +14,7 @@ from app.jobs.newest_job import NewestJob
 from app.jobs.refresher import Refresher
 from app.tab import TabController
 from app.tabs.train.documents.document_controller import DocumentController
+from app.tabs.train.documents.totals_controller import TotalsController
 from app.tabs.train.elsewhere.elsewhere_controller import ElsewhereController
 from app.tabs.train.form.origin_controller import OriginController
 from app.tabs.train.form.plan_controller import PlanController
@@ -25,19 +26,16 @@ from app.tabs.train.runs.keep_controller import KeepController
 from app.tabs.train.runs.queue_controller import QueueController
 from app.tabs.train.tab import TrainTab
 from app.tabs.train.tokenizer.tokenizer_controller import TokenizerController
-from core.config.corpus import CorpusConfig
 from core.config.remark_actions import STOP, changes_of, place_of
 from core.config.run import RunConfig
 from core.config.toml import parse_run, run_to_toml
 from core.control import StopToken
-from core.corpus.passages import CorpusTotals
-from core.errors.base import UsageError, UserFacingError
+from core.errors.base import UserFacingError
 from core.errors.runs import QueuedAlreadyError
 from core.events.base import Event, Task
 from core.events.runs import CheckpointSaved, RunEnded
 from core.planning.choice import Choice
 from core.runs.catalog import Catalog
-from core.tasks.corpus.look_at_library import count_corpus
 from core.tasks.models.look_at_runs import RunsListed, list_runs, read_settings
 from core.tasks.training.resume_run import resume_run
 from core.tasks.training.train_model import train_model
@@ -84,7 +82,7 @@ class TrainController(TabController):
         self.keep = KeepController(tab, context, self)
         self.elsewhere = ElsewhereController(tab, context, self)
         self.file_actions = self.elsewhere.actions
-        self._totals = Refresher(context.queues, "totals", self._count, self)
+        self.totals = TotalsController(tab, context, lambda: self.active, self)
         self._runs = Refresher(context.queues, "runs", self._list_runs, self)
         self._resumed = NewestJob(
             context.queues, "settings", self
@@ -93,10 +91,7 @@ class TrainController(TabController):
             context.queues, "settings", self
         )  # reads what a run had, to change its course
         self._course = ("", "")  # that run, and what to do about a remark
-        self._documents = CorpusConfig()  # which of them the form takes
         self._name = ""  # of the run that trains, or whose curves are shown
-        self._totals.refreshed.connect(self._show_totals)
-        self._totals.failed.connect(self._report_totals)
         self._runs.refreshed.connect(self._show_runs)
         self._runs.failed.connect(self._report)
         self._resumed.ended.connect(self._show_resumed)
@@ -113,7 +108,6 @@ class TrainController(TabController):
         tab.remarks.action_requested.connect(self._change_course)
         tab.chooser.chosen.connect(self._show_history)
         self.shown.whole.connect(self._measure_baselines)
-        tab.documents_chosen.connect(self._count_documents)
         self.queue.changed.connect(self._runs.refresh)
         self.keep.changed.connect(self._runs.refresh)
         self.keep.changed.connect(self._tell_of_checkpoints)
@@ -135,6 +129,7 @@ class TrainController(TabController):
         return super().remember() | {
             "charts": ",".join(self._tab.curves.charts) or NO_CHARTS,
             "form": run_to_toml(self._tab.own_run()),
+            "documents_by_user": "true" if self._tab.form.documents.by_user else "",
             "choice": choice.to_json() if (choice := self._tab.form.choice) else "",
             "cut_off": self.interrupted.cut_off,
             "followed": self.elsewhere.place,
@@ -149,6 +144,7 @@ class TrainController(TabController):
             with suppress(UserFacingError):  # of another version, or written by nobody we know
                 self._tab.form.choice = Choice.from_json(kept.get("choice", ""))
                 self._tab.form.show_run(parse_run(form).model_copy(update={"base_model": ""}))
+            self._tab.form.documents.by_user = kept.get("documents_by_user", "") == "true"
         self.interrupted.cut_off = kept.get("cut_off", "")
         self.elsewhere.place = kept.get("followed", "")
 
@@ -199,6 +195,12 @@ class TrainController(TabController):
     def _show_resumed(self, config: RunConfig | None) -> None:
         if config is not None:  # else the window closes
             self._tab.show_settings(config)
+
+    @Slot(object)
+    def _show_form(self, config: RunConfig) -> None:
+        """Show the settings of a run that the user has asked for, its documents included."""
+        self._tab.show_settings(config)
+        self._tab.form.documents.by_user = True
 
     def stop(self) -> None:
         """The window closes: as the button Stop, and the next start offers to go on."""
@@ -261,36 +263,8 @@ class TrainController(TabController):
     @Slot()
     def refresh(self) -> None:
         """Read anew what the corpus holds and which runs there are."""
-        self.refresh_totals()
+        self.totals.refresh()
         self._runs.refresh()
-
-    @Slot()
-    def refresh_totals(self) -> None:
-        """Read anew what the corpus holds."""
-        self._totals.refresh()
-
-    @Slot(object)
-    def _count_documents(self, config: CorpusConfig) -> None:
-        self._documents = config
-        self.refresh_totals()
-
-    def _count(self, stop: StopToken) -> Stream:
-        return _of_filter(self._documents, count_corpus(self._workspace, self._documents, stop))
-
-    @Slot(object)
-    def _show_totals(self, counted: tuple[CorpusConfig, CorpusTotals]) -> None:
-        documents, totals = counted
-        if documents == self._documents:  # else others were chosen meanwhile, and are counted next
-            self._tab.show_totals(totals)
-
-    @Slot(object)
-    def _report_totals(self, error: Exception) -> None:
-        """A filter that cannot be answered is told where it is chosen, the library's own failures in the tab."""
-        if not isinstance(error, UsageError):
-            self._tab.show_count_failed()
-            self._report(error)
-        elif not self._totals.reading:  # else others were chosen meanwhile, and are counted next
-            self._tab.show_filter_problem(f"{error.message} {error.remedy}")
 
     @Slot(object)
     def _show_runs(self, listed: RunsListed) -> None:
@@ -397,13 +371,9 @@ class TrainController(TabController):
         ways.settings_changed.connect(self._tab.form.show_personal)
         ways.run_requested.connect(self._train_for_other)
         ways.form_requested.connect(self.come_to_front)
-        ways.form_requested.connect(self._show_resumed)
-        ways.corpus_changed.connect(self.refresh_totals)
+        ways.form_requested.connect(self._show_form)
+        ways.corpus_changed.connect(self.totals.refresh)
         ways.cleaning_changed.connect(self._tab.show_cleaning)
-
-
-def _of_filter(documents: CorpusConfig, count: Task[CorpusTotals]) -> Task[tuple[CorpusConfig, CorpusTotals]]:
-    return documents, (yield from count)
 
 
 def _read(catalog: Catalog, name: str, stop: StopToken) -> Task[None]:

@@ -4,6 +4,7 @@ from collections.abc import Generator
 from dataclasses import dataclass
 
 from core.config.corpus import CleaningConfig, CorpusConfig
+from core.config.tag import SAMPLE_TAG
 from core.control import StopToken
 from core.corpus.clean import clean
 from core.corpus.difference import differences
@@ -27,6 +28,7 @@ from core.wording import counted, noun_for, number
 
 ROWS_AT_ONCE = 2_000
 MOST_NAMES = 200  # of the documents that a filter takes
+OWN_DOCUMENTS = CorpusConfig(exclude_tags=(SAMPLE_TAG,))  # all but those of the sample corpus
 LONGEST_PREVIEW = 200_000  # characters; more makes a text field slow, and nobody reads it there
 
 
@@ -110,6 +112,20 @@ def count_corpus(workspace: Workspace, config: CorpusConfig, stop: StopToken) ->
     with open_library(workspace, for_reading=False) as library:
         yield from fill_index(library, config, stop)
         return library.totals(config)
+
+
+@at_once
+def find_own_documents(workspace: Workspace, stop: StopToken) -> tuple[CorpusConfig, CorpusTotals]:
+    """Return the filter of all included documents but the sample's, and what they amount to.
+
+    Raises:
+        WorkspaceError, DamagedLibraryError: The library cannot be used.
+    """
+    del stop
+    with open_library(workspace, for_reading=False) as library:
+        has_sample = any(tag.name == SAMPLE_TAG for tag in library.tags())
+        own = OWN_DOCUMENTS if has_sample else CorpusConfig()
+        return own, library.totals(own)
 
 
 def look_at_filter(workspace: Workspace, config: CorpusConfig, stop: StopToken) -> Task[FilterOverview]:

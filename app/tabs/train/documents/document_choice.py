@@ -20,6 +20,9 @@ TOOLTIP = "Select documents by folder, kind, tag or words, and see which they ar
 class DocumentChoice(QWidget):
     """Shows a filter of documents and asks for another one.
 
+    Attributes:
+        by_user: True if the user has chosen the filter: nothing else changes it then.
+
     Signals:
         changed: Other documents are chosen.
     """
@@ -29,6 +32,7 @@ class DocumentChoice(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._config, self._fixed = CorpusConfig(), ""
+        self.by_user = False
         self.dialog = DocumentDialog(self)
         self.dialog.accepted.connect(self._take)
         self.totals_label = ElidedLabel(objectName="documentTotals")
@@ -48,7 +52,7 @@ class DocumentChoice(QWidget):
         """Take over the filter of these settings; `changed` is not emitted."""
         chosen = CorpusConfig().with_filter_of(config)
         if chosen != self._config:
-            self._config = chosen
+            self._config, self.by_user = chosen, False
             self.totals_label.setText(COUNTING)
             self.totals_label.setToolTip("")
             self._show()
@@ -84,6 +88,7 @@ class DocumentChoice(QWidget):
     @Slot()
     def _take(self) -> None:
         self.take(self.dialog.value())
+        self.by_user = True
 
     def _show(self) -> None:
         words = filter_words(self._config)

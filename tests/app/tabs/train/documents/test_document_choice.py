@@ -3,8 +3,8 @@
 import pytest
 from PySide6.QtCore import QCoreApplication, QEvent, Qt
 
-from app.tabs.train import controller
 from app.tabs.train.controller import TrainController
+from app.tabs.train.documents import totals_controller
 from app.tabs.train.documents.document_words import filter_words, short_totals
 from app.tabs.train.tab import TrainTab
 from core.config.corpus import CorpusConfig
@@ -143,11 +143,50 @@ def test_documents_that_cannot_be_counted_say_so(qtbot, tab, monkeypatch):
         yield from ()
         raise WorkspaceError(workspace.root, "it is away")
 
-    monkeypatch.setattr(controller, "count_corpus", broken)
+    monkeypatch.setattr(totals_controller, "count_corpus", broken)
     tab.form.documents.take(CorpusConfig(tags=("water",)))
     qtbot.waitUntil(tab.banner.isVisible)
     assert tab.buttons.start_button.toolTip() == "The selected documents could not be counted."
     assert not tab.buttons.start_button.isEnabled()
+
+
+def leave_sample(tab, workspace):
+    """Leave the sample's documents in the form, as the tour does."""
+    tab.form.documents.show_value(CorpusConfig(folder=str(workspace.sample)))
+    tab.form.changed.emit()
+
+
+def test_own_documents_take_the_place_of_the_sample(qtbot, tab, workspace):
+    leave_sample(tab, workspace)
+    qtbot.waitUntil(lambda: "3 documents" in tab.form.documents.totals_label.text())
+    assert tab.form.documents.choose_button.text() == "Not tagged sample"
+    assert tab.banner.text().startswith(
+        "The next run learns from 3 documents of your own, without the sample."
+    )
+    assert tab.form.value().corpus.exclude_tags == ("sample",)
+
+
+def test_sample_that_the_user_has_chosen_stays(qtbot, tab, workspace):
+    tab.form.documents.dialog.ask(CorpusConfig(folder=str(workspace.sample)))
+    tab.form.documents.dialog.accept()
+    qtbot.waitUntil(lambda: "0 documents" in tab.form.documents.totals_label.text())
+    assert tab.form.value().corpus.folder == str(workspace.sample)
+
+
+def test_sample_stays_while_a_run_trains(qtbot, tab, workspace, monkeypatch):
+    monkeypatch.setattr(TrainController, "active", property(lambda _: True))
+    leave_sample(tab, workspace)
+    qtbot.waitUntil(lambda: "0 documents" in tab.form.documents.totals_label.text())
+    assert tab.form.documents.value().folder == str(workspace.sample)
+
+
+def test_all_documents_are_taken_where_the_sample_is_gone(qtbot, tab, workspace):
+    with Library(workspace.library) as library:
+        library.change_tags({}, {"sample": [1]})
+    tab.form.documents.show_value(totals_controller.OWN_DOCUMENTS)
+    tab.form.changed.emit()
+    qtbot.waitUntil(lambda: "4 documents" in tab.form.documents.totals_label.text())
+    assert not tab.form.value().corpus.is_filtered
 
 
 def test_nothing_changes_where_the_dialog_is_cancelled(qtbot, tab, dialog):
