@@ -165,6 +165,7 @@ class Studio(QObject):
         sys.excepthook = CrashHook(window)
         RecentWorkspaces().add(workspace.root.absolute())
         self._instance.listen(workspace.root)
+        window.load_watch.start()
         return window
 
     @Slot(list)

@@ -56,6 +56,7 @@ class WaysBetweenTabs(QObject):
         run_ended: A run's name, and "finished", "early_stopped", "stopped" or "failed".
         checkpoint_saved: The name of a run that has other checkpoints now.
         run_moved: The name that a run had, and the one that it has now; "" where it was removed.
+        load_changed: How many times as long a computation takes because of other programs, 1.0 at least.
         replied: A model has written a reply to its end.
         leave_requested: The program should close under work that does not stop.
     """
@@ -82,5 +83,6 @@ class WaysBetweenTabs(QObject):
     run_ended = Signal(str, str)
     checkpoint_saved = Signal(str)
     run_moved = Signal(str, str)
+    load_changed = Signal(float)
     replied = Signal()
     leave_requested = Signal()

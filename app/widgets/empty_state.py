@@ -23,7 +23,17 @@ class EmptyState(QWidget):
         sentence = Label(text, alignment=Qt.AlignmentFlag.AlignCenter, wordWrap=True, role="muted")
         self._cards = row(spacing=HUGE)
         self._cards.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        column((STRETCH, 2), heading, sentence, HUGE, self._cards, (STRETCH, 3), of=self, margins=MEDIUM)
+        self.note = Label(alignment=Qt.AlignmentFlag.AlignCenter, wordWrap=True, visible=False, role="muted")
+        column(
+            *((STRETCH, 2), heading, sentence, HUGE, self._cards, MEDIUM, self.note, (STRETCH, 3)),
+            of=self,
+            margins=MEDIUM,
+        )
+
+    def show_note(self, text: str) -> None:
+        """Show a sentence below the cards; "" for none."""
+        self.note.setText(text)
+        self.note.setVisible(bool(text))
 
     def add_card(self, card: "Card") -> None:
         self._cards.addWidget(card)

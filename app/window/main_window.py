@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QMainWindow, QWidget
 from app.context import Context, WaysBetweenTabs
 from app.errors import present
 from app.jobs.job_queue import JobQueues
+from app.jobs.load_watch import LoadWatch
 from app.model_slot import ModelSlot
 from app.settings import WindowSettings
 from app.widgets.geometry import bring_inside
@@ -53,6 +54,8 @@ class MainWindow(QMainWindow):
         self.queues = JobQueues(self)
         self.slot = ModelSlot(workspace, self.queues, self)
         self.ways = WaysBetweenTabs(self)
+        self.load_watch = LoadWatch(self)
+        self.load_watch.changed.connect(self.ways.load_changed)
         context = Context(workspace, self.queues, self.slot, self._settings, self.ways)
         self.first_run = FirstRun(context, self)
         self.tabs = TabRow(self, context, TABS)

@@ -15,6 +15,7 @@ WINDOW_SECONDS = 10.0  # a measurement is the average over at most this time
 SAMPLE_SECONDS = 0.1  # between two samples of a measurement that waits
 SATURATED_SHARE = 0.9  # of all processors in use: from here on threads wait for each other
 STAT = Path("/proc/stat")
+MIN_SLOWDOWN = 1.3  # worth a sentence: less is lost in the error of a prediction
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,19 @@ class ProcessorLoad:
         """
         threads = threads or self.cores
         return max(1.0, (threads + self.competing) / max(threads, self.cores))
+
+
+def busy_sentence(slowdown: float, subject: str = "this") -> str:
+    """Return what other programs do to a time that is predicted, for people; "" where they hardly change it.
+
+    Args:
+        slowdown: As `ProcessorLoad.slowdown` returns it.
+        subject: What takes longer.
+    """
+    if slowdown < MIN_SLOWDOWN:
+        return ""
+    times = f"{slowdown:.0f}" if slowdown >= 10 else f"{slowdown:.1f}"
+    return f"Another program is using the processor; {subject} will take about {times} times as long."
 
 
 class _Sample(NamedTuple):

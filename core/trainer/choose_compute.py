@@ -18,7 +18,7 @@ from core.model.transformer import Transformer
 from core.planning.estimate import rows_at_once
 from core.runs.folder import Workspace
 from core.runs.measurements import remember, remembered
-from core.system.load import OtherLoad
+from core.system.load import OtherLoad, busy_sentence
 from core.training.compute import (
     MOST_PROBS_BYTES,
     TRIAL_TOKENS,
@@ -78,7 +78,10 @@ def choose_compute(
         choices = _kept(choices, before)
     if not choices.is_open or is_sharded:
         return choices.simplest
-    key, is_busy = (f"compute {device}", _depends_on(config, model.vocab_size)), _is_busy()
+    key, slowdown = (f"compute {device}", _depends_on(config, model.vocab_size)), _slowdown()
+    is_busy = slowdown is not None
+    if slowdown is not None and device.type == "cpu" and (sentence := busy_sentence(slowdown, "each step")):
+        yield Notice(sentence)
     measured = None if is_busy else _read_measured(remembered(workspace, *key), choices)
     if measured is None:
         measured = measured_plan(choices, _trial(model, config, dataset, stop), stop)
@@ -154,16 +157,18 @@ def _depends_on(config: RunConfig, vocab_size: int) -> str:
     return f"{shape} {machine} {os.cpu_count()}"
 
 
-def _is_busy() -> bool:
-    """Whether other programs use a good part of a core, and not for a moment only."""
-    return all(_other_load(seconds) > BUSY_CORES for seconds in (GLANCE_SECONDS, LOOK_SECONDS))
+def _slowdown() -> float | None:
+    """Return how many times as long a step takes because other programs use a good part of a core; None if they don't.
 
-
-def _other_load(seconds: float) -> float:
-    """How many cores other programs use, measured for so long."""
+    Load that lasts only a moment doesn't count.
+    """
     load = OtherLoad()
-    time.sleep(seconds)
-    return load.cores()
+    for seconds in (GLANCE_SECONDS, LOOK_SECONDS):
+        glance = OtherLoad()
+        time.sleep(seconds)
+        if glance.cores() <= BUSY_CORES:
+            return None
+    return load.load().slowdown()
 
 
 def _read_measured(record: dict[str, Any], choices: Choices) -> tuple[ComputePlan, float] | None:

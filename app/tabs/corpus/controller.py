@@ -33,6 +33,7 @@ from core.events.base import Event, Notice, Task
 from core.events.documents import ImportFinished
 from core.lake.opening import is_lake
 from core.runs.folder import SHEEP
+from core.system.load import busy_sentence
 from core.tasks.corpus.change_library import forget_interrupted
 from core.tasks.corpus.import_files import continue_import, import_files
 from core.tasks.corpus.look_at_library import find_interrupted
@@ -184,6 +185,12 @@ class CorpusController(TabController):
         job.ended.connect(self.context.ways.sample_ended)
         job.failed.connect(self._give_sample_up)
         self.context.ways.sample_begun.emit()
+
+    @Slot(float)
+    def _show_load(self, slowdown: float) -> None:
+        sentence = busy_sentence(slowdown)
+        self._tab.first_start.show_note(sentence)
+        self._tab.tools.show_load(sentence)
 
     @Slot()
     def _give_sample_up(self) -> None:
@@ -338,6 +345,7 @@ class CorpusController(TabController):
         self.changed.connect(ways.corpus_changed)
         self.preview.cleaning_changed.connect(ways.cleaning_changed)
         self._tab.sample_requested.connect(self.add_sample)
+        ways.load_changed.connect(self._show_load)
         ways.sample_refused.connect(self._tab.banner.show_notice)
         ways.corpus_requested.connect(self.come_to_front)
         ways.files_requested.connect(self.come_to_front)

@@ -24,6 +24,8 @@ _TOTALS_HELP = "Documents that are ticked. How many tokens they have depends on 
 READ_ONLY = " · read-only: a library of shards"
 _READ_ONLY_HELP = "An engine made this library: it can be searched and trained on. Another workspace takes documents of yours."
 
+SAMPLE_TIP = "Write the sample corpus, train a first model on it, and chat with it"
+
 
 class ToolRow(QWidget):
     """Totals on the left, buttons on the right.
@@ -46,7 +48,7 @@ class ToolRow(QWidget):
         self.watch_chip.clicked.connect(self.unwatch_requested)
         self.options = ImportOptions()
         self.sample_button = QPushButton("&Try the sample", objectName="sampleButton")
-        self.sample_button.setToolTip("Write the sample corpus, train a first model on it, and chat with it")
+        self.sample_button.setToolTip(SAMPLE_TIP)
         give_icon(self.sample_button, "sample")
         self.add_button = QPushButton("Add &documents", objectName="addButton")
         self.add_button.setToolTip(
@@ -66,6 +68,10 @@ class ToolRow(QWidget):
         self.totals.setText(totals + READ_ONLY * self._is_read_only)
         help_text = _READ_ONLY_HELP if self._is_read_only else _TOTALS_HELP
         self.totals.setToolTip(f"{self.totals.text()}\n{help_text}")
+
+    def show_load(self, sentence: str) -> None:
+        """Show what other programs do to the time that the sample takes."""
+        self.sample_button.setToolTip("\n".join(filter(None, (SAMPLE_TIP, sentence))))
 
     def make_read_only(self) -> None:
         """Say that nothing can be added, in place of the buttons that add."""

@@ -369,6 +369,7 @@ class TrainController(TabController):
         self.elsewhere.front_requested.connect(self.come_to_front)
         ways.training_requested.connect(self.come_to_front)
         ways.settings_changed.connect(self._tab.form.show_personal)
+        ways.load_changed.connect(self._tab.show_load)
         ways.run_requested.connect(self._train_for_other)
         ways.form_requested.connect(self.come_to_front)
         ways.form_requested.connect(self._show_form)

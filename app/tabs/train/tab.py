@@ -84,6 +84,7 @@ class TrainTab(Tab):
         self._others_run: RunConfig | None = None  # that run
         self._progress: Progress | None = None
         self._followed = ""  # of a run elsewhere whose curves are shown: how that goes
+        self._slowdown = 1.0  # by other programs
         self._looks_elsewhere = False  # it is another run's than the one that trains
         self._make_widgets()
         self._lay_out()
@@ -142,6 +143,13 @@ class TrainTab(Tab):
     def show_cleaning(self, config: CleaningConfig) -> None:
         """How the text of every run is cleaned from now on."""
         self.form.show_cleaning(config)
+
+    @Slot(float)
+    def show_load(self, slowdown: float) -> None:
+        """Other programs make a computation take that many times as long."""
+        self._slowdown = slowdown
+        self.plan.show_load(slowdown)
+        self._show_progress()
 
     def show_totals(self, totals: CorpusTotals) -> None:
         """The text that a run would be trained on."""
@@ -398,6 +406,7 @@ class TrainTab(Tab):
     def _show_progress(self) -> None:
         if self._progress is not None:
             self.run_column.show_run()
+            self._progress.slowdown = self._slowdown
             live = self._state.is_active and not self._looks_elsewhere and not self._followed
             prefix = self._followed or ("" if self._looks_elsewhere else self._prefix())
             self.head.show_progress(self._progress, live=live or self._followed == FOLLOWED, prefix=prefix)

@@ -4,7 +4,7 @@ import psutil
 import pytest
 
 from core.system import load
-from core.system.load import OtherLoad, ProcessorLoad, measure_load
+from core.system.load import OtherLoad, ProcessorLoad, busy_sentence, measure_load
 
 CpuTimes = namedtuple("CpuTimes", "user nice system idle iowait guest guest_nice")
 ChildTimes = namedtuple("ChildTimes", "user system children_user children_system")
@@ -160,3 +160,16 @@ def test_cores_is_the_average_since_the_last_call(machine):
     assert meter.cores() == pytest.approx(0.5)
     machine.advance(2.0, others=1.5, ours=0.5)
     assert meter.cores() == pytest.approx(1.5)
+
+
+@pytest.mark.parametrize(
+    ("slowdown", "said"),
+    [
+        (1.0, ""),
+        (1.29, ""),
+        (1.5, "Another program is using the processor; this will take about 1.5 times as long."),
+        (12.4, "Another program is using the processor; this will take about 12 times as long."),
+    ],
+)
+def test_busy_sentence_names_the_factor(slowdown, said):
+    assert busy_sentence(slowdown) == said

@@ -18,6 +18,7 @@ from core.planning.machine import Machine
 from core.planning.plan_card import NOT_KNOWN, PlanRow, plan_rows
 from core.planning.plan_warnings import plan_warnings
 from core.planning.step_times import timed_settings
+from core.system.load import busy_sentence
 
 ROWS = {  # what `plan_rows` gives, by name, with the titles
     "quality": "Will reach",
@@ -56,6 +57,8 @@ class PlanCard(QWidget):
         self._measuring, self._failure = False, ""
         self.values = {name: ElidedLabel(objectName=f"{name}Fact") for name in ROWS}
         self.bars = {name: UsageBar(ROWS[name]) for name in WITH_BAR}
+        self._slowdown = 1.0
+        self.load_note = Label(objectName="loadNote", wordWrap=True, visible=False, role="muted")
         self.warning = PlanWarningFrame()
         self.warning.proposal_accepted.connect(self.proposal_accepted)
         self._lay_out()
@@ -106,6 +109,11 @@ class PlanCard(QWidget):
         self._measuring, self._failure = False, reason
         self._show()
 
+    def show_load(self, slowdown: float) -> None:
+        """Other programs make each step take that many times as long."""
+        self._slowdown = slowdown
+        self._show_load()
+
     # Building
 
     def _lay_out(self) -> None:
@@ -123,7 +131,7 @@ class PlanCard(QWidget):
             for place, name in enumerate(names):
                 self._add_row(grid, place, name)
         self.set_detailed(False)
-        column(self._frame, self.warning, of=self, spacing=TINY)
+        column(self._frame, self.load_note, self.warning, of=self, spacing=TINY)
 
     def _add_row(self, grid: QGridLayout, place: int, name: str) -> None:
         caption, value = Label(ROWS[name]), self.values[name]
@@ -137,6 +145,7 @@ class PlanCard(QWidget):
     # What is shown
 
     def _show(self) -> None:
+        self._show_load()
         if self._run is None:
             return
         for row in plan_rows(self._run, self._totals, self._machine):
@@ -145,6 +154,12 @@ class PlanCard(QWidget):
         self.warning.show_warnings(
             plan_warnings(self._run, self._totals, self._machine) if self._warns else []
         )
+
+    def _show_load(self) -> None:
+        """Say so next to the time, unless a GPU computes."""
+        sentence = "" if self._machine.has_gpu else busy_sentence(self._slowdown, "each step")
+        self.load_note.setText(sentence)
+        self.load_note.setVisible(bool(sentence) and self._run is not None)
 
     def _show_row(self, row: PlanRow) -> None:
         self.values[row.name].setText(row.value)

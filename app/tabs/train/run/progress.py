@@ -21,6 +21,7 @@ from core.events.runs import (
     TokenizerBuilt,
 )
 from core.runs.smoothing import Smoother
+from core.system.load import MIN_SLOWDOWN
 from core.wording import HOUR, clock, file_size, percent
 
 WARM_UP_STEPS = 10  # left out of the time left: the first steps allocate and measure
@@ -41,9 +42,11 @@ class Progress:
     def __init__(self, phase: str = "Learning the tokenizer…") -> None:
         """`phase` is what is said before anything is told."""
         self.max_steps = 0  # 0: not known yet
+        self.slowdown = 1.0  # by other programs
         self.step = 0
         self.has_checkpoint = False  # of weights that were trained
         self._phase = phase
+        self._device = ""
         self._teacher = ""  # whose steps these are, where they are not the run's own
         self._to_follow = 0.0  # times as long as its steps take
         self._saving: CheckpointBegun | None = None
@@ -83,6 +86,7 @@ class Progress:
                     self._elapsed_seconds = self._preparing_seconds
                 self._preparing_seconds = 0.0
                 self.max_steps, self.step = event.max_steps, event.start_step
+                self._device = event.device
                 self._teacher, self._to_follow = event.teacher, event.to_follow
                 self._phase = (
                     "Measuring the untrained model…" if not event.start_step else "Taking the next step…"
@@ -151,6 +155,8 @@ class Progress:
         elif live:
             left = self.seconds_left()
             stands.append("time left: measuring" if left is None else f"{duration(left)} left")
+            if self._device == "cpu" and self.slowdown >= MIN_SLOWDOWN:
+                stands.append(f"other programs slow it down about {self.slowdown:.1f} times")
         return f"{' · '.join(stands)}\n{' · '.join(speed)}"
 
     def share(self) -> float:
