@@ -215,6 +215,15 @@ class ChatController(TabController):
         if prompt and asked_for == model.name:
             self.tab.show_prompt(prompt)
 
+    @Slot(str, str)
+    def _move_run(self, name: str, new: str) -> None:
+        """A run has another name, or was removed."""
+        if new:
+            self.front.conversation.rename_run(name, new)
+            if name in self._kinds:
+                self._kinds[new] = self._kinds.pop(name)
+        self.models.move_run(name, new)
+
     @Slot(object)
     def _fail_to_keep(self, error: Exception) -> None:
         present(error, self.tab.banner)
@@ -263,5 +272,6 @@ class ChatController(TabController):
         self.document_requested.connect(ways.passage_requested)
         self.tab.train_requested.connect(ways.training_requested)
         ways.chat_requested.connect(self._open_for_other)
+        ways.run_moved.connect(self._move_run)
         for news in (ways.checkpoint_saved, ways.run_ended):
             news.connect(self.refresh)

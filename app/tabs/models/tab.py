@@ -203,7 +203,7 @@ class ModelsTab(DropArea, Tab):
         self._pages.addWidget(empty)
         self._pages.addWidget(self.splitter)
         column((self._pages, 1), of=self, margins=(HUGE, LARGE, HUGE, LARGE))
-        BannerStack(self, [self.banner], over=[self._sides, empty])
+        BannerStack(self, [self.banner, self.undo_offers], over=[self._sides, empty])
         self.dropped.connect(self._take_dropped)
 
     @Slot()

@@ -287,7 +287,7 @@ class TrainTab(Tab):
         split.setStretchFactor(1, 1)
         column(self.unfinished_offer, (split, 1), of=self, margins=(HUGE, LARGE, HUGE, LARGE), spacing=MEDIUM)
         over: list[QWidget] = [self.curves.loss.view, self.run_column.pages]
-        BannerStack(self, [self.banner, self.remarks], over, Qt.Corner.TopRightCorner)
+        BannerStack(self, [self.banner, self.remarks, self.undo_offers], over, Qt.Corner.TopRightCorner)
 
     def _connect(self) -> None:
         self.form.changed.connect(self.show_what_is_possible)
