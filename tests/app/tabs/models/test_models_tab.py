@@ -387,6 +387,8 @@ def test_data_sets_that_no_run_needs_are_shown_first_and_removed(qtbot, studio):
     assert not dialog.remove_button.isEnabled()  # a run needs it
     dialog.view.clearSelection()
     qtbot.mouseClick(dialog.remove_button, Qt.MouseButton.LeftButton)
+    assert (workspace.datasets / spare).exists()
+    dialog.findChild(DeletionQuestion).delete_button.click()
     qtbot.waitUntil(lambda: dialog.table.rowCount() == 1)
     assert dialog.said.text().startswith("Removed 1 data set: ")
     assert not (workspace.datasets / spare).exists()
