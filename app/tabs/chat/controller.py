@@ -109,14 +109,24 @@ class ChatController(TabController):
         self.come_to_front()
 
     def remember(self) -> dict[str, str]:
-        """Whether the panel is shown, and its page, too."""
+        """Whether the panel is shown, and its page, too, and what was typed and not sent."""
         panel = "open" if self.tab.panel_button.isChecked() else "closed"
-        return super().remember() | {"panel": panel, "page": self.tab.panel.front_page}
+        self.front.keep_prompt()
+        self.tab.view.editing.keep()
+        return super().remember() | {
+            "panel": panel,
+            "page": self.tab.panel.front_page,
+            "prompts": self.front.prompts.to_json(),
+            "edits": self.tab.view.editing.unsaved.to_json(),
+        }
 
     def restore(self, kept: Mapping[str, str]) -> None:
         super().restore(kept)
         self.tab.panel_button.setChecked(kept.get("panel") == "open")
         self.tab.panel.show_named(kept.get("page", ""))
+        self.front.prompts.restore(kept.get("prompts", ""))
+        self.front.show_prompt()
+        self.tab.view.editing.unsaved.restore(kept.get("edits", ""))
 
     def keys(self) -> Keys:
         """Those of the prompt are no actions."""

@@ -11,6 +11,7 @@ from app.model_slot import ModelSlot
 from app.tabs.chat.keeper import ConversationKeeper
 from app.tabs.chat.session import ChatSession
 from app.tabs.chat.tab import ChatTab
+from app.tabs.chat.unsent import UnsentTexts
 from app.widgets.undo_offers import UndoOffer
 from core.conversations.message import Conversation
 
@@ -32,6 +33,7 @@ class FrontConversation(QObject):
         self.keeper = keeper
         self.looked_at = ""  # the message that a change is about, where that is not the last one
         self._tab, self._slot = tab, slot
+        self.prompts = UnsentTexts()  # by the conversation's id; "" for one in which nothing was said yet
         self.undo_stack = QUndoStack(self)
         self.undo_stack.setUndoLimit(MOST_STEPS)
         self._offers: list[tuple[int, UndoOffer]] = []  # with the place of the step on the stack
@@ -42,9 +44,11 @@ class FrontConversation(QObject):
         return self.session.conversation
 
     def put(self, conversation: Conversation) -> None:
-        """Put another conversation in front, as it was left. What was there is kept."""
+        """Put another conversation in front, as it was left, with the prompt that was typed in it. What was there is kept."""
         self.keep()
+        self.keep_prompt()
         self.session = ChatSession(conversation)
+        self.show_prompt()
         self.undo_stack.clear()
         self.show_sampling()
         self.show()
@@ -65,6 +69,20 @@ class FrontConversation(QObject):
         self.take_sampling()
         self.take_text()
         self.keeper.keep(self.conversation)
+
+    def keep_prompt(self) -> None:
+        """Remember what is typed and was not sent."""
+        self.prompts.keep(self._prompt_key(), self._tab.prompt.toPlainText())
+
+    def show_prompt(self) -> None:
+        """Show what was typed last in the conversation and was not sent."""
+        kept = self.prompts.get(self._prompt_key())
+        self.prompts.keep(self._prompt_key(), "")  # from now on the field holds it
+        if kept != self._tab.prompt.toPlainText():
+            self._tab.prompt.setPlainText(kept)
+
+    def _prompt_key(self) -> str:
+        return self.conversation.id if self.conversation.messages else ""
 
     def take_text(self) -> None:
         """Take over what the user made of a text."""

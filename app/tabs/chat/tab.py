@@ -161,8 +161,9 @@ class ChatTab(Tab):
         self.first_focus().setFocus()
 
     def show_prompt(self, text: str) -> None:
-        """Put a prompt in, ready to be sent."""
-        self.prompt.setPlainText(text)
+        """Put a prompt in, ready to be sent. What was typed before comes back with Ctrl+Z in the field."""
+        self.prompt.selectAll()
+        self.prompt.insertPlainText(text)
         self.prompt.selectAll()
         self.prompt.setFocus()
 

@@ -135,6 +135,7 @@ class TrainController(TabController):
         return super().remember() | {
             "charts": ",".join(self._tab.curves.charts) or NO_CHARTS,
             "form": run_to_toml(self._tab.own_run()),
+            "name": self._tab.form.typed_name(),
             "choice": choice.to_json() if (choice := self._tab.form.choice) else "",
             "cut_off": self.interrupted.cut_off,
             "followed": self.elsewhere.place,
@@ -149,6 +150,8 @@ class TrainController(TabController):
             with suppress(UserFacingError):  # of another version, or written by nobody we know
                 self._tab.form.choice = Choice.from_json(kept.get("choice", ""))
                 self._tab.form.show_run(parse_run(form).model_copy(update={"base_model": ""}))
+        if name := kept.get("name", ""):
+            self._tab.form.put_name(name)
         self.interrupted.cut_off = kept.get("cut_off", "")
         self.elsewhere.place = kept.get("followed", "")
 
