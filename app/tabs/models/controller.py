@@ -23,10 +23,11 @@ from app.widgets.undo_offers import UndoOffer
 from core.config.run import RunConfig
 from core.datasets.listing import look_at_datasets, remove_datasets
 from core.errors.exporting import TargetExistsError
-from core.errors.runs import UnknownRunError
+from core.errors.runs import BadRunNameError, UnknownRunError
 from core.events.base import Notice
 from core.events.exporting import ExportProgress, ModelExported, ModelTaken
 from core.events.run_changes import RunRenamed, RunRestored, RunsRemoved
+from core.runs.folder import as_run_name
 from core.runs.notes import RunNotes
 from core.tasks.models.change_runs import (
     describe_run,
@@ -143,9 +144,12 @@ class ModelsController(TabController):
 
     @Slot(str, str)
     def rename(self, name: str, new: str) -> None:
-        """Give a run another name. A model that is open follows."""
-        if new and new != name:
-            self.context.slot.when_opened(partial(self._rename, name, new))
+        """Give a run another name, or the nearest one that a run can have. A model that is open follows."""
+        possible = as_run_name(new)
+        if not possible:
+            self._fail(BadRunNameError(new))
+        elif possible != name:
+            self.context.slot.when_opened(partial(self._rename, name, possible))
 
     def _rename(self, name: str, new: str) -> None:
         job = self._start(partial(rename_run, self._workspace, name, new, held=self._held()))

@@ -27,6 +27,7 @@ from core.tasks.models.look_at_run import RunPage
 from core.wording import counted, file_size, number, printable
 
 NOTHING = "Select a run to see its settings, its checkpoints and your notes."
+FOREIGN = "This model was imported from another program. The settings of its training are not known."
 CHART_PX = 170
 
 
@@ -136,7 +137,8 @@ class RunPageView(QFrame):
             return
         rows = [row for rows in page.settings.values() for row in rows if row.preset_value]
         lines = [f"{row.title}: {row.value} (preset: {row.preset_value})" for row in rows]
-        self.settings_label.setText("\n".join(lines) or "All as in its preset.")
+        none = FOREIGN if page.record.summary.is_foreign else "All as in its preset."
+        self.settings_label.setText("\n".join(lines) or none)
         self.all_label.setText(
             "\n".join(f"{row.title}: {row.value}" for rows in page.settings.values() for row in rows)
         )

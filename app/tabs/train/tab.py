@@ -85,6 +85,7 @@ class TrainTab(Tab):
         self._progress: Progress | None = None
         self._followed = ""  # of a run elsewhere whose curves are shown: how that goes
         self._looks_elsewhere = False  # it is another run's than the one that trains
+        self._training = ""  # the run that trains, or trained last
         self._make_widgets()
         self._lay_out()
         self._connect()
@@ -197,7 +198,7 @@ class TrainTab(Tab):
     @Slot(str)
     def show_started(self, name: str) -> None:
         """A run trains from now on: the form waits, the buttons work."""
-        self._state, self._looks_elsewhere = RunState.TRAINING, False
+        self._state, self._looks_elsewhere, self._training = RunState.TRAINING, False, name
         self.banner.hide()
         self.unfinished_offer.hide()
         self.clear_run(name)
@@ -315,8 +316,8 @@ class TrainTab(Tab):
 
     @Slot()
     def _edit_prompts(self) -> None:
-        """Those of the run that trains, else those of the form."""
-        live = self._state.is_active
+        """Those of the run that trains where it is shown, else those of the form."""
+        live = self._shows_training_run()
         prompts = self.samples.prompts() if live else self.form.sample_prompts() or self.samples.prompts()
         dialog = PromptsDialog(prompts, live, self)
         dialog.chosen.connect(self._take_prompts)
@@ -324,10 +325,13 @@ class TrainTab(Tab):
 
     @Slot(object)
     def _take_prompts(self, prompts: tuple[str, ...]) -> None:
-        if not self._state.is_active:
+        if not self._shows_training_run():
             self.form.put_sample_prompts(prompts)
         elif not self._state.is_stopping and prompts != self.samples.prompts():
             self.prompts_chosen.emit(prompts)
+
+    def _shows_training_run(self) -> bool:
+        return self._state.is_active and not self._looks_elsewhere and not self._followed
 
     @Slot()
     def _ask_for_tokenizer(self) -> None:
@@ -341,7 +345,7 @@ class TrainTab(Tab):
         """Say again what can be done, and what the run comes to."""
         self._follow_documents()
         had_focus = self.buttons.has_focus() or self.chooser.resume_button.hasFocus()
-        self.start_row.show_state(self._state, self._text)
+        self.start_row.show_state(self._state, self._text, self._training)
         self.queue.set_idle(not self._state.is_active)
         learns = self.start_mode.is_new and bool(self.totals.characters)
         self.form.tokenizer_button.setEnabled(learns and not self.form.value_problem())
@@ -398,7 +402,7 @@ class TrainTab(Tab):
     def _show_progress(self) -> None:
         if self._progress is not None:
             self.run_column.show_run()
-            live = self._state.is_active and not self._looks_elsewhere and not self._followed
+            live = self._shows_training_run()
             prefix = self._followed or ("" if self._looks_elsewhere else self._prefix())
             self.head.show_progress(self._progress, live=live or self._followed == FOLLOWED, prefix=prefix)
             here = self._progress.has_checkpoint and not self._followed

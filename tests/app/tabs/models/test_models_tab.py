@@ -15,6 +15,7 @@ from app.widgets.controls.section import Section
 from app.widgets.deletion_question import DeletionQuestion
 from core.config.toml import with_settings
 from core.control import StopToken
+from core.errors.runs import RUN_NAME_RULE
 from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
 from core.runs.pointers import checkpoint_steps
@@ -165,10 +166,20 @@ def test_a_real_run_is_renamed_removed_and_brought_back(qtbot, studio, trained_w
 
 
 def test_a_name_that_cannot_be_is_said(qtbot, studio):
-    studio.rename("first", "no/name")
+    studio.rename("first", "///")
     qtbot.waitUntil(studio.tab.banner.isVisible)
-    assert "no/name" in studio.tab.banner.text()
+    assert RUN_NAME_RULE in studio.tab.banner.text()
     assert names(studio.tab) == ["first"]
+
+
+@pytest.mark.parametrize(("typed", "name"), [("🐑 flock", "🐑 flock"), ("no/name", "no-name")])
+def test_rename_follows_the_rule_of_names_and_says_it(qtbot, studio, typed, name):
+    studio.tab.ask_for_name("first")
+    dialog = studio.tab.findChild(QInputDialog, "renameDialog")
+    dialog.setTextValue(typed)
+    assert (name in dialog.labelText()) is (typed != name)
+    dialog.accept()
+    qtbot.waitUntil(lambda: names(studio.tab) == [name])
 
 
 def delete_first_checkpoint(qtbot, page):
