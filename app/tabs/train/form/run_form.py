@@ -46,7 +46,7 @@ TOKENIZER_HELP = (
 )
 PRESET_HELP = "Begin with the settings of a preset; each of them can be changed below"
 NAME_HELP = (
-    "What the run is called: letters of any script, digits and spaces; its folder gets a name made from it"
+    "What the run is called: letters of any script, digits, emoji and spaces; its folder has the same name"
 )
 WIDEST_LABELS = ("Documents", "Checkpoint")
 KEPT_APART = {  # settings of the training that stand in groups of their own

@@ -1,6 +1,7 @@
 """The queue of runs: what the tab asks of it, and the next one begun when one has ended."""
 
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QObject, Signal, Slot
@@ -94,12 +95,12 @@ class QueueController(QObject):
         self.changed.emit()
         if entry.config is not None:
             self._tab.undo_offers.offer(
-                f"“{entry.name}” was removed from the queue.", partial(self._put_back, entry)
+                f"“{entry.name}” was removed from the queue.",
+                partial(self._put_back, entry.name, entry.config, entry.path),
             )
 
-    def _put_back(self, entry: QueuedRun) -> None:
-        back = partial(enqueue_run, self._workspace, entry.name, entry.config, place=entry.path)
-        self._change(back, self._notice_change)
+    def _put_back(self, name: str, config: RunConfig, place: Path) -> None:
+        self._change(partial(enqueue_run, self._workspace, name, config, place=place), self._notice_change)
 
     def _change(self, open_stream: OpenStream, then: Any) -> None:
         job = self._queues.start("runs", open_stream)
