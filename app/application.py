@@ -38,7 +38,7 @@ from app.widgets.label import MessageBox
 from app.widgets.theme import Theme
 from app.window.main_window import MainWindow
 from app.window.walk import Walk
-from app.workspaces.move_dialog import MoveDialog, finish_moves
+from app.workspaces.move_dialog import MoveDialog, finish_moves, put_moved_last
 from app.workspaces.recent_workspaces import OPEN_ANOTHER, RecentWorkspaces, last_workspace
 from core.errors.base import NoDisplayError, UserFacingError
 from core.errors.system import WorkspaceBusyError
@@ -85,7 +85,7 @@ def run(
     logging.raiseExceptions = False  # a log that cannot be written is no reason to talk of it
     app = application()
     refusal = ""
-    finish_moves()
+    moved = put_moved_last()
     try:
         if named:
             workspace.prepare()
@@ -111,6 +111,7 @@ def run(
         studio.window.show_refusal(refusal, OPEN_ANOTHER)
     elif crashed_before:
         studio.window.offer_crash_report()
+    finish_moves(moved, studio.window.queues)
     studio.window.add_files(files)
     studio.take_opened_files()
     walk = Walk(studio.window, screenshots) if screenshots else None

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtCore import QObject, Qt, Signal, Slot
 
 from app.jobs.job import Job, Stream
 from app.jobs.job_queue import JobQueues
@@ -101,6 +101,34 @@ class ModelSlot(QObject):
         lease.released.connect(self._end_lease)
         self._leases.add(lease)
         return lease
+
+    def work_on(self, name: str) -> str:
+        """Return what keeps the run of this name from being renamed or removed; "" for nothing.
+
+        An open model is no obstacle: its weights are in memory. `rename_run` and `close_run` let it follow.
+        """
+        if self._model is None or self._model.name != name:
+            return ""
+        leases = (lease for lease in self._leases if not lease.gives_way)
+        return next((f"used in this window: {lease.user} is {lease.work}" for lease in leases), "")
+
+    def when_opened(self, do: Callable[[], None]) -> None:
+        """Call `do` now, or as soon as the model on its way is there or has failed to open."""
+        if self.is_opening:
+            self.changed.connect(do, Qt.ConnectionType.SingleShotConnection)
+        else:
+            do()
+
+    def rename_run(self, name: str, new: str) -> None:
+        """Let the open model follow its run, which was renamed."""
+        if self._model is not None and self._model.name == name:
+            self._model.name, self._model.run = new, self._workspace.run(new)
+
+    def close_run(self, name: str) -> None:
+        """Close the open model where its run was removed."""
+        if self._model is not None and self._model.name == name:
+            self._model = None
+            self.changed.emit()
 
     @Slot(object)
     def _end_lease(self, lease: "ModelLease") -> None:

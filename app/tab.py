@@ -11,6 +11,7 @@ from app.widgets.banner import Banner
 from app.widgets.controls.section import Section
 from app.widgets.controls.splitter import Splitter
 from app.widgets.keys import Keys, keys_of
+from app.widgets.undo_offers import UndoOffers
 
 
 class Tab(QWidget):
@@ -21,6 +22,7 @@ class Tab(QWidget):
         icon_name: A file of `resources/icons`, without its suffix.
         help_page: A file of `resources/help`, without its suffix.
         banner: Where failures and notices of this tab are shown.
+        undo_offers: Where the tab shows what was deleted, with a button that brings it back.
     """
 
     title: str
@@ -30,6 +32,7 @@ class Tab(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent, accessibleName=self.title)
+        self.undo_offers = UndoOffers()
 
     @property
     def busy(self) -> bool:

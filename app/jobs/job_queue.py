@@ -18,12 +18,14 @@ class JobQueues(QObject):
     Signals:
         busy_changed: A queue's name, and whether it now has work. A queue is idle only after everyone who
             listens to its last job was notified of the end.
+        doing_changed: A queue's name: a job was added to it or has left it, so `doing` and `paused` may be others now.
         idle: There is no work any more that a user is told of.
         paused_changed: A queue's name: its job, of which a user is told, is now held back, or goes on.
         stop_overdue: A queue's name: its job, of which a user is told, was asked to end and does not.
     """
 
     busy_changed = Signal(str, bool)
+    doing_changed = Signal(str)
     idle = Signal()
     paused_changed = Signal(str)
     stop_overdue = Signal(str)
@@ -107,6 +109,7 @@ class JobQueues(QObject):
         if name not in self._queues:
             queue = self._queues[name] = _JobQueue(name, self)
             queue.busy_changed.connect(self.busy_changed)
+            queue.doing_changed.connect(self.doing_changed)
             queue.paused_changed.connect(self.paused_changed)
             queue.stop_overdue.connect(self.stop_overdue)
             queue.told_ended.connect(self._look_whether_idle)
@@ -126,6 +129,7 @@ class _JobQueue(QObject):
     """
 
     busy_changed = Signal(str, bool)
+    doing_changed = Signal(str)
     paused_changed = Signal(str)
     stop_overdue = Signal(str)
     told_ended = Signal()
@@ -162,6 +166,7 @@ class _JobQueue(QObject):
         if len(self._jobs) == 1:
             job.start()
             self.busy_changed.emit(self._name, True)
+        self.doing_changed.emit(self._name)
         return job
 
     def stop(self, *, leaving: bool = False) -> None:
@@ -186,5 +191,6 @@ class _JobQueue(QObject):
             self._jobs[0].start()
         else:
             self.busy_changed.emit(self._name, False)
+        self.doing_changed.emit(self._name)
         if gone.doing:
             self.told_ended.emit()

@@ -15,6 +15,7 @@ from app.jobs.job_queue import JobQueues
 from app.jobs.load_watch import LoadWatch
 from app.model_slot import ModelSlot
 from app.settings import WindowSettings
+from app.widgets.composing import EnterGuards
 from app.widgets.geometry import bring_inside
 from app.widgets.label import Label
 from app.window.closing import BEFORE_ANOTHER, BEFORE_MOVING, STILL_AT_WORK, Closing
@@ -64,6 +65,7 @@ class MainWindow(QMainWindow):
         self.menus = Menus(self, workspace.root.absolute(), self.tabs)
         self.closing = Closing(self.tabs, self.queues, self)
         self.notifier = Notifier(self, self)
+        self.enter_guards = EnterGuards(self)
         self.workspaces = WorkspaceChooser(workspace, self)
         self._make_status_bar()
         self._connect()
@@ -223,7 +225,7 @@ class DoingLabel(Label):
     def __init__(self, queues: JobQueues) -> None:
         super().__init__(objectName="doingLabel")
         self._queues = queues
-        queues.busy_changed.connect(self._show)
+        queues.doing_changed.connect(self._show)
         queues.paused_changed.connect(self._show)
 
     @Slot()

@@ -1,6 +1,6 @@
 """What shows while a workspace moves: no window is open on it then."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -8,6 +8,7 @@ from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QDialog, QProgressBar, QPushButton, QWidget
 
 from app.jobs.job import Job, Stream
+from app.jobs.job_queue import JobQueues
 from app.widgets.label import Label
 from app.widgets.layout import STRETCH, column, row
 from app.widgets.theme import LARGE
@@ -15,19 +16,32 @@ from app.workspaces.recent_workspaces import RecentWorkspaces
 from core.events.workspaces import WorkspaceCopied
 from core.runs.folder import Workspace
 from core.system.packaged import APPLICATION
-from core.tasks.workspaces.move_workspace import move_workspace, remove_rest
+from core.tasks.workspaces.move_workspace import has_rest, move_workspace, remove_rests
 from core.wording import file_size
 
 PARTS = 1_000  # of the bar: Qt counts no further than two billion, which are few bytes
 _WIDTH_PX = 440
 
 
-def finish_moves() -> None:
-    """Remove what a kill has left of workspaces after they had moved elsewhere."""
+def put_moved_last() -> list[Path]:
+    """Let no workspace that has moved away be opened first, and return the places where something of one is left."""
     recent = RecentWorkspaces()
-    for path in recent.paths():
-        if remove_rest(path) and not path.exists():
-            recent.forget(path)
+    left = [path for path in recent.paths() if has_rest(path)]
+    for path in left:
+        if not path.exists():
+            recent.put_last(path)
+    return left
+
+
+def finish_moves(places: Sequence[Path], queues: JobQueues) -> None:
+    """Remove, in a job, what a kill has left of workspaces after they had moved elsewhere."""
+    if places:
+        queues.start("moves", partial(remove_rests, places)).ended.connect(_forget)
+
+
+def _forget(gone: Sequence[Path]) -> None:
+    for path in gone:
+        RecentWorkspaces().forget(path)
 
 
 class MoveDialog(QDialog):

@@ -96,7 +96,8 @@ def _print_differences(context: typer.Context, runs: Sequence[RunSummary]) -> No
     distinct = list({run.name: run for run in runs}.values())
     print_rows(context, "run", FIGURES, [asdict(run) for run in distinct])
     catalog = Catalog(context.obj.workspace)
-    rows = differing_settings([catalog.config(run.name) for run in distinct])
+    configs = [catalog.config(run.name) for run in distinct]
+    rows = differing_settings(configs, [run.is_foreign for run in distinct])
     if context.obj.as_json:
         print_rows(context, "differing_setting", (), [asdict(row) for row in rows])
     elif rows:

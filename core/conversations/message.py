@@ -6,7 +6,7 @@ parent, a version of it; the conversation remembers which version is in front.
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 from uuid import uuid4
 
@@ -65,6 +65,14 @@ class Conversation:
         """Take a message in and put it in front."""
         self.messages[message.id] = message
         self.leaf_id = message.id
+
+    def rename_run(self, name: str, new: str) -> None:
+        """Let the conversation and its messages name a run as it is called now."""
+        if self.run == name:
+            self.run = new
+        for message in self.messages.values():
+            if message.run == name:
+                self.messages[message.id] = replace(message, run=new)
 
     def branch(self) -> list[Message]:
         """The messages in front, the first one first."""

@@ -8,6 +8,8 @@ from core.errors.base import OPEN_WITH_NEWER, UsageError, UserFacingError
 from core.system.packaged import command, is_packaged
 from core.wording import counted
 
+RUN_NAME_RULE = "Use at most 64 letters, digits, emoji, single spaces and the signs ._-',()&+!, and begin with a letter, digit or emoji."
+
 
 class UnknownRunError(UserFacingError):
     """A run that does not exist."""
@@ -59,7 +61,7 @@ class BadRunNameError(UsageError):
 
     name: str
     message = "{name!r} cannot be a run's name."
-    remedy = "Use at most 64 letters, digits, spaces, '-', '_' and '.', starting with a letter or digit, and no spaces side by side."
+    remedy = RUN_NAME_RULE
 
 
 class RunBusyError(UserFacingError):

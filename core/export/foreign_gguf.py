@@ -4,6 +4,7 @@ Source:
     ggml-org, "GGUF", docs/gguf.md; llama.cpp's converter for what stands where, and its pre-tokenizers' patterns.
 """
 
+import re
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 MAGIC = b"GGUF"
 TYPES = ("F32", "F16", "BF16", "Q8_0")
+GENERIC_NAME = re.compile(r"(ggml[-_.]?)?(model|weights)([-_.](f32|f16|bf16|q8_0))?", re.IGNORECASE)
+MAX_NAME_CHARACTERS = 200  # of a header
 UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = 2, 3, 4, 5, 6  # kinds of tokens
 # How a text is cut before merges, by the name of the pre-tokenizer; "" is GPT-2's own way
 PATTERNS = {
@@ -74,7 +77,17 @@ def read_file(path: Path) -> ForeignModel:
     _compare(path, model, kind, len(tokens), reader, rename)
     tokenizer = _tokenizer(path, fields, tokens)
     read = partial(_tensor, model, kind, tensors, rename)
-    return ForeignModel(path.stem, kind, model, len(tokens), tokenizer, read)
+    return ForeignModel(_name(path, fields), kind, model, len(tokens), tokenizer, read)
+
+
+def _name(path: Path, fields: dict[str, Any]) -> str:
+    """The file's name, unless it is one that any file could have: then that of its header, or of its folder."""
+    if not GENERIC_NAME.fullmatch(path.stem):
+        return path.stem
+    named = fields.get("general.name")
+    if isinstance(named, str) and any(sign.isalnum() for sign in named):
+        return named[:MAX_NAME_CHARACTERS]
+    return path.absolute().parent.name
 
 
 def _record(kind: str, fields: dict[str, Any], tensors: dict[str, Any]) -> dict[str, Any]:

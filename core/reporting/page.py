@@ -30,9 +30,9 @@ from core.reporting.tables import (
     checkpoint_rows,
     evaluation_rows,
     kept_checkpoints,
+    known_settings,
     milestones,
     prompt_samples,
-    setting_tables,
 )
 from core.system.templates import template
 
@@ -49,7 +49,7 @@ def report_page(record: RunRecord, baselines: Sequence[Baseline] = ()) -> str:
 
 
 def _contents(record: RunRecord, baselines: Sequence[Baseline]) -> dict[str, Any]:
-    settings = setting_tables(record.config) if record.config else {}
+    settings = known_settings(record)
     evaluations = evaluation_rows(record)
     return {
         "name": record.name,

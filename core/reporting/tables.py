@@ -1,7 +1,7 @@
 """What a report lists of a run: evaluations, samples, checkpoints, settings."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from core.runs.pointers import kept_steps
 from core.runs.saved import saved_weights
 from core.wording import file_size, listed, number, printable
 
+MODEL = "model"  # the group of a model's shape
 MOST_EVALUATIONS = 60  # rows; of more, some are left out
 
 
@@ -133,21 +134,43 @@ def setting_tables(config: RunConfig) -> dict[str, list[SettingRow]]:
     return {name: _setting_rows(name, config, preset, chosen) for name in setting_groups()}
 
 
+def known_settings(record: RunRecord) -> dict[str, list[SettingRow]]:
+    """The settings of a run as `setting_tables` has them; of an imported model only those of its shape are known."""
+    if record.config is None:
+        return {}
+    tables = setting_tables(record.config)
+    if not record.summary.is_foreign:
+        return tables
+    return {MODEL: [replace(row, preset_value="") for row in tables[MODEL]]}
+
+
 def changed_settings(tables: dict[str, list[SettingRow]]) -> list[SettingRow]:
     """Those that differ from the preset's."""
     return [row for rows in tables.values() for row in rows if row.preset_value]
 
 
-def differing_settings(runs: Sequence[RunConfig]) -> list[DifferingSetting]:
-    """The settings that are not the same for all of some runs, in the order in which a run has them."""
+def differing_settings(runs: Sequence[RunConfig], foreign: Sequence[bool] = ()) -> list[DifferingSetting]:
+    """The settings that are not the same for all of some runs, in the order in which a run has them.
+
+    Args:
+        foreign: Which of them are imported models, of which only the settings of the shape are known.
+    """
+    foreign = [*foreign] or [False] * len(runs)
+
+    def values(group: str, of_each: Iterable[str]) -> tuple[str, ...]:
+        pairs = zip(of_each, foreign, strict=True)
+        return tuple(NOTHING if is_foreign and group != MODEL else value for value, is_foreign in pairs)
+
     own = [
-        DifferingSetting("run", field.title or name, tuple(_shown(getattr(run, name)) for run in runs))
+        DifferingSetting(
+            "run", field.title or name, values("run", (_shown(getattr(run, name)) for run in runs))
+        )
         for name, field in RunConfig.model_fields.items()
         if name not in setting_groups()
     ]
     tables = [setting_tables(run) for run in runs]
     rows = [
-        DifferingSetting(group, of_each[0].title, tuple(row.value for row in of_each))
+        DifferingSetting(group, of_each[0].title, values(group, (row.value for row in of_each)))
         for group in setting_groups()
         for of_each in zip(*(table[group] for table in tables), strict=True)
     ]

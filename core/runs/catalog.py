@@ -35,7 +35,8 @@ class RunSummary:
     `checkpoints` and `snapshots` are steps, ascending; a step can have both. `kept` are the names of those kept for ever.
     `problem` says why the run cannot be opened, or its last checkpoint cannot, as the end of a sentence; else it is "".
     `tokens` counts those learned from, `bits_per_byte` belongs to the evaluation that gave `val_loss`, and `dataset` is the
-    name of the data set's folder. `has_teacher` says that a model from which it is to learn has a checkpoint.
+    name of the data set's folder. `is_foreign` says that another program trained the model: then only the settings of its
+    shape are known, and it has no preset. `has_teacher` says that a model from which it is to learn has a checkpoint.
     """
 
     name: str
@@ -61,6 +62,7 @@ class RunSummary:
     bits_per_byte: float | None = None
     tags: tuple[str, ...] = ()
     note: str = ""
+    is_foreign: bool = False
 
     @property
     def named_steps(self) -> dict[str, int]:
@@ -235,9 +237,10 @@ def _summary_of_files(folder: RunFolder) -> RunSummary:
     config, no_config = _tried(partial(read_config, folder))
     state, no_state = (None, "") if last is None else _tried(partial(read_state, folder.checkpoint(last)))
     notes, problem = read_notes(folder), no_config or no_state
+    is_foreign = state is not None and state.is_foreign
     return RunSummary(
         name=folder.name,
-        preset=config.preset if config else "",
+        preset=config.preset if config and not is_foreign else "",
         step=state.step if state else 0,
         max_steps=_planned_steps(config, state),
         train_loss=state.train_loss if state else None,
@@ -259,6 +262,7 @@ def _summary_of_files(folder: RunFolder) -> RunSummary:
         bits_per_byte=_bits_per_byte(folder, state.best_step if state else None),
         tags=notes.tags,
         note=notes.note,
+        is_foreign=is_foreign,
     )
 
 

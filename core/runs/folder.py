@@ -11,7 +11,7 @@ from pathlib import Path
 import platformdirs
 
 from core.disk.files import DRAFT, raising_disk_errors
-from core.errors.runs import BadRunNameError
+from core.errors.runs import RUN_NAME_RULE, BadRunNameError
 from core.system.packaged import APPLICATION
 
 SHEEP = ".sheep"  # how the name of a model's one file ends, by which it travels
@@ -24,6 +24,13 @@ NAMES_LOCK = ".runs.lock"  # beside the folder of the runs; held while one of th
 PUNCTUATION = (
     " ._-',()&+!"  # in a run's name, beside letters and digits of any script; @ stands before a step
 )
+JOINER = "\u200d"  # between two emoji that are shown as one
+SKIN_TONES = tuple(map(chr, range(0x1F3FB, 0x1F400)))
+REPLACEMENTS = "\ufffc\ufffd"  # symbols that stand for something that is lost
+# a joiner is invisible where it joins nothing
+_LOOSE_JOINER = re.compile(
+    f"(?<![\u2190-\u3299\ufe0f\U0001f000-\U0001faff]){JOINER}|{JOINER}(?![\u2190-\u3299\U0001f000-\U0001faff])"
+)
 MOST_CHARACTERS, MOST_BYTES = 64, 180  # a file in the queue has the name too, with a number and a suffix
 _DEVICE_NAME = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)  # no folders on Windows
 
@@ -31,18 +38,33 @@ _DEVICE_NAME = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE
 def as_run_name(text: str) -> str:
     """The name that a run gets from what somebody calls it, which its folder has on every system; "" where none is left.
 
-    Letters and digits of any script and spaces stay; what no folder can have becomes "-".
+    Letters and digits of any script, emoji and spaces stay; what no folder can have becomes "-".
     """
     text = unicodedata.normalize("NFC", text)
     text = " ".join("".join(sign if _may_stand(sign) else "-" for sign in " ".join(text.split())).split())
-    while text and not text[0].isalnum():
+    text = _LOOSE_JOINER.sub("", text)
+    while text and not (text[0].isalnum() or _is_emoji(text[0])):
         text = text[1:]
-    text = text[:MOST_CHARACTERS].encode()[:MOST_BYTES].decode(errors="ignore").rstrip(" .")
+    text = text[:MOST_CHARACTERS].encode()[:MOST_BYTES].decode(errors="ignore").rstrip(f" .{JOINER}")
     return f"run {text}" if _DEVICE_NAME.fullmatch(text) else text
 
 
+def run_name_note(text: str) -> str:
+    """Return a sentence about a typed name that a run cannot have as it is; "" where it can."""
+    name = as_run_name(text)
+    if not name:
+        return f"This cannot be a name. {RUN_NAME_RULE}"
+    as_typed = unicodedata.normalize("NFC", text.strip())
+    return "" if name == as_typed else f"The run will be called “{name}”. {RUN_NAME_RULE}"
+
+
 def _may_stand(sign: str) -> bool:
-    return sign in PUNCTUATION or unicodedata.category(sign)[0] in "LMN"
+    is_known = sign in PUNCTUATION or unicodedata.category(sign)[0] in "LMN"
+    return is_known or _is_emoji(sign) or sign in (JOINER, *SKIN_TONES)
+
+
+def _is_emoji(sign: str) -> bool:
+    return unicodedata.category(sign) == "So" and sign not in REPLACEMENTS
 
 
 def default_root() -> Path:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 from core.config.tag import distinct_tags, tag_key, tag_name
@@ -51,6 +51,13 @@ def write_notes(run: RunFolder, notes: RunNotes) -> RunNotes:
     notes = _checked(replace(notes, tags=_checked_tags(notes.tags)))
     write_whole(run.notes, notes_to_json(notes))
     return notes
+
+
+def merge_notes(typed: RunNotes, before: RunNotes, stored: RunNotes) -> RunNotes:
+    """Return `stored` with those fields of `typed` that differ from `before`."""
+    names = [field.name for field in fields(RunNotes)]
+    changed = {name: getattr(typed, name) for name in names if getattr(typed, name) != getattr(before, name)}
+    return replace(stored, **changed)
 
 
 def notes_to_json(notes: RunNotes) -> str:

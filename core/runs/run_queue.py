@@ -48,8 +48,11 @@ class RunQueue:
         """The runs to come, the next one first."""
         return [_read(path, name) for path, name in self._paths()]
 
-    def add(self, name: str, config: RunConfig) -> QueuedRun:
+    def add(self, name: str, config: RunConfig, place: Path | None = None) -> QueuedRun:
         """Put a run behind the others.
+
+        Args:
+            place: The path of an entry that was removed: where it is free, the run gets its turn again.
 
         Raises:
             BadRunNameError, RunExistsError, QueuedAlreadyError: It cannot have this name.
@@ -63,6 +66,8 @@ class RunQueue:
         with raising_disk_errors(self._workspace.queue):
             self._workspace.queue.mkdir(parents=True, exist_ok=True)
         path = self._workspace.queue / f"{self._highest() + 1:06d}-{name}.toml"
+        if place is not None and place.name.endswith(f"-{name}.toml") and not place.exists():
+            path = place
         write_whole(path, run_to_toml(config))
         return QueuedRun(name, config, path)
 

@@ -91,6 +91,11 @@ class CheckpointState(BaseModel):
         record = self.model_dump(mode="json")
         return json.dumps(record | {"checksum": hash_record(record)}, indent=2) + "\n"
 
+    @property
+    def is_foreign(self) -> bool:
+        """Whether it is a model of another program, of whose training nothing is known."""
+        return not (self.step or self.tokens or self.dataset)
+
     @classmethod
     def from_json(cls, text: str) -> Self:
         """The state that `to_json` wrote, now or in version 0.1.

@@ -17,7 +17,6 @@ from app.tabs.corpus.tab import CorpusTab
 from app.tabs.train.elsewhere.follow_dialog import FollowDialog
 from app.tabs.train.elsewhere.pack_dialog import PackDialog
 from app.tabs.train.form.start_from import Origin
-from app.tabs.train.runs.queue_controller import undo_removal
 from app.tabs.train.tab import TrainTab
 from app.widgets.keys import keys_of
 from app.widgets.label import MessageBox
@@ -183,7 +182,7 @@ def train_queued():
     """One run trains, another one waits, and a third one was removed from the queue."""
     tab = train_running()
     tab.queue.show_queue([QueuedRun("third", LEARNED, Path("third.toml"))], {})
-    tab.banner.show_offer("'fourth' was removed from the queue.", [undo_removal(tab)])
+    tab.undo_offers.offer("“fourth” was removed from the queue.", lambda: None)
     return tab
 
 

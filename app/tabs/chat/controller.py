@@ -109,14 +109,24 @@ class ChatController(TabController):
         self.come_to_front()
 
     def remember(self) -> dict[str, str]:
-        """Whether the panel is shown, and its page, too."""
+        """Whether the panel is shown, and its page, too, and what was typed and not sent."""
         panel = "open" if self.tab.panel_button.isChecked() else "closed"
-        return super().remember() | {"panel": panel, "page": self.tab.panel.front_page}
+        self.front.keep_prompt()
+        self.tab.view.editing.keep()
+        return super().remember() | {
+            "panel": panel,
+            "page": self.tab.panel.front_page,
+            "prompts": self.front.prompts.to_json(),
+            "edits": self.tab.view.editing.unsaved.to_json(),
+        }
 
     def restore(self, kept: Mapping[str, str]) -> None:
         super().restore(kept)
         self.tab.panel_button.setChecked(kept.get("panel") == "open")
         self.tab.panel.show_named(kept.get("page", ""))
+        self.front.prompts.restore(kept.get("prompts", ""))
+        self.front.show_prompt()
+        self.tab.view.editing.unsaved.restore(kept.get("edits", ""))
 
     def keys(self) -> Keys:
         """Those of the prompt are no actions."""
@@ -215,6 +225,15 @@ class ChatController(TabController):
         if prompt and asked_for == model.name:
             self.tab.show_prompt(prompt)
 
+    @Slot(str, str)
+    def _move_run(self, name: str, new: str) -> None:
+        """A run has another name, or was removed."""
+        if new:
+            self.front.conversation.rename_run(name, new)
+            if name in self._kinds:
+                self._kinds[new] = self._kinds.pop(name)
+        self.models.move_run(name, new)
+
     @Slot(object)
     def _fail_to_keep(self, error: Exception) -> None:
         present(error, self.tab.banner)
@@ -263,5 +282,6 @@ class ChatController(TabController):
         self.document_requested.connect(ways.passage_requested)
         self.tab.train_requested.connect(ways.training_requested)
         ways.chat_requested.connect(self._open_for_other)
+        ways.run_moved.connect(self._move_run)
         for news in (ways.checkpoint_saved, ways.run_ended):
             news.connect(self.refresh)

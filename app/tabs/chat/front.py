@@ -1,14 +1,18 @@
 """The conversation in front: shown, changed step by step with a way back, and kept."""
 
 from collections.abc import Callable
+from functools import partial
 
+import shiboken6
 from PySide6.QtCore import QObject, Signal, Slot
-from PySide6.QtGui import QAction, QUndoCommand, QUndoStack
+from PySide6.QtGui import QUndoCommand, QUndoStack
 
 from app.model_slot import ModelSlot
 from app.tabs.chat.keeper import ConversationKeeper
 from app.tabs.chat.session import ChatSession
 from app.tabs.chat.tab import ChatTab
+from app.tabs.chat.unsent import UnsentTexts
+from app.widgets.undo_offers import UndoOffer
 from core.conversations.message import Conversation
 
 MOST_STEPS = 200  # that can be taken back
@@ -29,19 +33,22 @@ class FrontConversation(QObject):
         self.keeper = keeper
         self.looked_at = ""  # the message that a change is about, where that is not the last one
         self._tab, self._slot = tab, slot
+        self.prompts = UnsentTexts()  # by the conversation's id; "" for one in which nothing was said yet
         self.undo_stack = QUndoStack(self)
         self.undo_stack.setUndoLimit(MOST_STEPS)
-        self._undo = QAction("Undo", self)  # without a letter of Alt: others have it
-        self._undo.triggered.connect(self.undo_stack.undo)
+        self._offers: list[tuple[int, UndoOffer]] = []  # with the place of the step on the stack
+        self.undo_stack.indexChanged.connect(self._withdraw_undone)
 
     @property
     def conversation(self) -> Conversation:
         return self.session.conversation
 
     def put(self, conversation: Conversation) -> None:
-        """Put another conversation in front, as it was left. What was there is kept."""
+        """Put another conversation in front, as it was left, with the prompt that was typed in it. What was there is kept."""
         self.keep()
+        self.keep_prompt()
         self.session = ChatSession(conversation)
+        self.show_prompt()
         self.undo_stack.clear()
         self.show_sampling()
         self.show()
@@ -62,6 +69,20 @@ class FrontConversation(QObject):
         self.take_sampling()
         self.take_text()
         self.keeper.keep(self.conversation)
+
+    def keep_prompt(self) -> None:
+        """Remember what is typed and was not sent."""
+        self.prompts.keep(self._prompt_key(), self._tab.prompt.toPlainText())
+
+    def show_prompt(self) -> None:
+        """Show what was typed last in the conversation and was not sent."""
+        kept = self.prompts.get(self._prompt_key())
+        self.prompts.keep(self._prompt_key(), "")  # from now on the field holds it
+        if kept != self._tab.prompt.toPlainText():
+            self._tab.prompt.setPlainText(kept)
+
+    def _prompt_key(self) -> str:
+        return self.conversation.id if self.conversation.messages else ""
 
     def take_text(self) -> None:
         """Take over what the user made of a text."""
@@ -96,7 +117,26 @@ class FrontConversation(QObject):
 
     def offer_undo(self, sentence: str) -> None:
         """Something is no longer on the screen: say what, with a button that brings it back."""
-        self._tab.banner.show_offer(sentence, [self._undo])
+        place = self.undo_stack.index() - 1
+        if place >= 0:
+            offer = self._tab.undo_offers.offer(sentence, partial(self._undo_to, place, sentence))
+            self._offers.append((place, offer))
+
+    def _undo_to(self, place: int, sentence: str) -> None:
+        """Undo a step, and those after it."""
+        if self._tab.busy:  # with a reply: the way back stays
+            self._offers.append(
+                (place, self._tab.undo_offers.offer(sentence, partial(self._undo_to, place, sentence)))
+            )
+        else:
+            self.undo_stack.setIndex(place)
+
+    @Slot(int)
+    def _withdraw_undone(self, index: int) -> None:
+        for _, offer in (undone := [each for each in self._offers if each[0] >= index]):
+            if shiboken6.isValid(offer):
+                offer.withdraw()
+        self._offers = [each for each in self._offers if each not in undone]
 
     def _go_to(self, leaf_id: str) -> None:
         if self._tab.busy:

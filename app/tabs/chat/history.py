@@ -42,7 +42,7 @@ class History(QObject):
         self._loading = NewestJob(context.queues, QUEUE, self)
         self._loading.ended.connect(self._show)
         self._loading.failed.connect(self._fail)
-        self.list = ListController(tab.list, context, tab.banner, self)
+        self.list = ListController(tab.list, context, tab.banner, tab.undo_offers, self)
         self.list.opened.connect(self._load)
         self.list.renamed.connect(self._rename)
         self.list.deleted.connect(self.deleted)

@@ -63,6 +63,14 @@ class ModelOpening(QObject):
         return self._names is not None and name not in self._names
 
     @Slot(str, str)
+    def move_run(self, name: str, new: str) -> None:
+        """Let the boxes follow a run that was renamed, or show none where it was removed (`new` is "")."""
+        if name == self.name:
+            self.name, self.checkpoint = new, self.checkpoint if new else ""
+            self._tab.show_moved(new)
+        self.refresh()
+
+    @Slot(str, str)
     def open(self, name: str, checkpoint: str) -> None:
         """Open a checkpoint of a run, unless another tab works with the open one, which is then said."""
         self.left.emit()

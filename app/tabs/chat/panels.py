@@ -29,7 +29,7 @@ class Panels(QObject):
     ) -> None:
         super().__init__(parent)
         self._tab, self._front, self._models = tab, front, models
-        self.samplers = SamplerController(tab.sampling, context, self)
+        self.samplers = SamplerController(tab.sampling, context, tab.undo_offers, self)
         self.documents = DocumentsController(tab.sampling.documents, context, tab.title, self)
         self.seen = SeenController(tab.seen, context, self)
         self.next_token = NextTokenController(tab.next_token, context, tab.title, self)

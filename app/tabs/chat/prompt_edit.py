@@ -5,6 +5,7 @@ from PySide6.QtGui import QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
 from app.tabs.chat.actions import leaves_to_window
+from app.widgets.composing import guard_enter
 from app.widgets.theme import LARGE
 
 LARGEST_SHARE = 0.4  # of the height of what it stands in
@@ -27,6 +28,7 @@ class PromptEdit(QPlainTextEdit):
         self.setObjectName("promptEdit")
         self.setAccessibleName("Prompt")
         self.setTabChangesFocus(True)
+        guard_enter(self)
         self.textChanged.connect(self._fit_height)
         self.set_enter_sends(True)
         self._fit_height()

@@ -3,6 +3,7 @@
 from PySide6.QtCore import QSize, Signal, Slot
 from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
+from app.widgets.composing import guard_enter
 from app.widgets.text_dialog import TextDialog
 
 FIRST_SIZE_PX = QSize(480, 320)
@@ -24,6 +25,7 @@ class SystemDialog(TextDialog):
     def __init__(self, text: str, parent: QWidget | None = None) -> None:
         edit = QPlainTextEdit(text, objectName="systemEdit", tabChangesFocus=True)
         edit.setAccessibleName("System message")
+        guard_enter(edit)
         super().__init__("System message", EXPLAINED, edit, FIRST_SIZE_PX, parent)
         self.setObjectName("systemDialog")
         self.accepted.connect(self._pass_on)

@@ -110,6 +110,10 @@ class ChatTab(Tab):
         self.show_meter(None)
         self._show_what_is_possible()
 
+    def show_moved(self, name: str) -> None:
+        """The run of the model has another name; "" where it was removed."""
+        self.talk.show_model(name, self._facts())
+
     def show_kind(self, kind: ConversationKind) -> None:
         """Whether a conversation or a text is in front."""
         had_focus = self.talk.writing_place().hasFocus()
@@ -157,8 +161,9 @@ class ChatTab(Tab):
         self.first_focus().setFocus()
 
     def show_prompt(self, text: str) -> None:
-        """Put a prompt in, ready to be sent."""
-        self.prompt.setPlainText(text)
+        """Put a prompt in, ready to be sent. What was typed before comes back with Ctrl+Z in the field."""
+        self.prompt.selectAll()
+        self.prompt.insertPlainText(text)
         self.prompt.selectAll()
         self.prompt.setFocus()
 
@@ -230,7 +235,7 @@ class ChatTab(Tab):
             spacing=MEDIUM,
         )
         self._show_parts()  # now that they have a parent: before, each would be a window of its own
-        BannerStack(self, [self.banner], over=[self.talk.pages])
+        BannerStack(self, [self.banner, self.undo_offers], over=[self.talk.pages])
         self.banner.follow_in_tab_order(self.editor)
         QWidget.setTabOrder(self.banner, self.prompt)
 

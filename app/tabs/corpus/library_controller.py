@@ -13,7 +13,7 @@ from app.errors import present
 from app.jobs.job import Job, OpenStream
 from app.tabs.corpus.event_pump import EventPump
 from app.tabs.corpus.tab import CorpusTab
-from app.widgets.keys import native_keys
+from app.widgets.undo_offers import UndoOffer
 from core.corpus.missing import Missing
 from core.corpus.rows import DocumentRow
 from core.errors.base import UnknownDocumentError
@@ -118,6 +118,7 @@ class LibraryController(QObject):
             f"remove {_documents(document_ids)}",
             partial(self._remove, document_ids),
             partial(self._restore, document_ids),
+            f"Removed {_documents(document_ids)}. The files stay where they are.",
         )
 
     @Slot(dict, dict)
@@ -128,6 +129,7 @@ class LibraryController(QObject):
             f"change the tags of {_documents(documents)}",
             partial(self._change_tags, added, removed),
             partial(self._change_tags, removed, added),
+            f"Removed tags from {_documents(documents)}." if removed else "",
         )
 
     @Slot(list)
@@ -155,8 +157,10 @@ class LibraryController(QObject):
     def _remove_missing(self) -> None:
         self.remove(self._missing)
 
-    def _push(self, text: str, do: Callable[[], Job], back: Callable[[], Job]) -> None:
-        self.undo_stack.push(_Change(text, do, back, self._step_over_refused))
+    def _push(self, text: str, do: Callable[[], Job], back: Callable[[], Job], removed: str = "") -> None:
+        """Do something that can be undone; `removed` says what is gone then, beside a button that brings it back."""
+        offer = partial(self._tab.undo_offers.offer, removed) if removed else None
+        self.undo_stack.push(_Change(text, do, back, self._step_over_refused, offer))
 
     def _include(self, document_ids: Sequence[int], included: bool) -> Job:
         job = self.start(partial(set_included, self._workspace, document_ids, included))
@@ -251,11 +255,6 @@ class LibraryController(QObject):
     @Slot(object)
     def _show_removed(self, document_ids: list[int]) -> None:
         self._tab.documents.remove(document_ids)
-        self.reported.emit(
-            native_keys(
-                f"Removed {_documents(document_ids)}; the files stay where they are. Undo with Ctrl+Z."
-            )
-        )
         self.refresh()  # a duplicate may have taken the place of what it repeats
 
     @Slot(object)
@@ -276,14 +275,21 @@ class _Change(QUndoCommand):
     Obsolete where the library refused it from the beginning, or has one of its documents no more: then neither it nor
     its reverse can be done. What was refused for another reason, such as a full disk, can be asked for again.
 
-    `is_done` says whether it is done in the library, None while the library is about it.
+    `is_done` says whether it is done in the library, None while the library is about it. `offer` shows a button that undoes
+    it once it is done; None for none.
     """
 
     def __init__(
-        self, text: str, do: Callable[[], Job], back: Callable[[], Job], refused: Callable[[], None]
+        self,
+        text: str,
+        do: Callable[[], Job],
+        back: Callable[[], Job],
+        refused: Callable[[], None],
+        offer: Callable[[Callable[[], None]], UndoOffer] | None = None,
     ) -> None:
         super().__init__(text)
-        self._do, self._back, self._refused = do, back, refused
+        self._do, self._back, self._refused, self._offer = do, back, refused, offer
+        self._offered: UndoOffer | None = None
         self._was_done = self._is_done = False
         self._jobs = 0
 
@@ -297,7 +303,13 @@ class _Change(QUndoCommand):
 
     def undo(self) -> None:
         if self.is_done is not False:
+            if self._offered is not None and shiboken6.isValid(self._offered):
+                self._offered.withdraw()
             self._follow(self._back(), self._undid)
+
+    def _undo_by_button(self) -> None:
+        if shiboken6.isValid(self):  # the stack may have let go of it
+            self.undo()
 
     def _follow(self, job: Job, end: Callable[[object], None]) -> None:
         self._jobs += 1
@@ -307,10 +319,14 @@ class _Change(QUndoCommand):
     def _did(self, _result: object) -> None:
         self._jobs -= 1
         self._was_done = self._is_done = True
+        if self._offer is not None and shiboken6.isValid(self):
+            self._offered = self._offer(self._undo_by_button)
 
     def _undid(self, _result: object) -> None:
         self._jobs -= 1
         self._is_done = False
+        if shiboken6.isValid(self):
+            self._refused()  # its own button undoes it out of turn
 
     def _refuse(self, error: Exception) -> None:
         self._jobs -= 1

@@ -178,7 +178,7 @@ class CorpusTab(DropArea, Tab):
         self.strip.hide()
         BannerStack(
             self,
-            [self.banner, self.watch_offer],
+            [self.banner, self.watch_offer, self.undo_offers],
             over=[self.documents.preview, self.first_start],
         )
 

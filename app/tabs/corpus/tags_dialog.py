@@ -7,6 +7,7 @@ from PySide6.QtCore import QStringListModel, Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QCompleter, QDialog, QDialogButtonBox, QLineEdit, QPushButton, QWidget
 
+from app.widgets.composing import guard_enter
 from app.widgets.controls.check_list import CHECKED, UNCHECKED, CheckList, CheckRow, check_view
 from app.widgets.label import Label
 from app.widgets.layout import column, row
@@ -45,6 +46,7 @@ class TagsDialog(QDialog):
         )
         self.edit = QLineEdit(objectName="tagEdit", placeholderText="New tag, or several with commas")
         self.edit.setAccessibleName("New tag")
+        guard_enter(self.edit)
         self.edit.setToolTip("A tag has 1 to 50 characters. Enter adds it.")
         self.edit.setCompleter(_completer(tags, self))
         self.add_button = QPushButton("&Add", objectName="addTagButton", autoDefault=False)

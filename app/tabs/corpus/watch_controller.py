@@ -40,7 +40,7 @@ class WatchController(QObject):
         self._leave_action = QAction("&Do not watch", self, toolTip="Leave the folder alone, now and later")
         self._watch_action.triggered.connect(self._allow)
         self._leave_action.triggered.connect(self._refuse)
-        tab.watch_requested.connect(self.watch)
+        tab.watch_requested.connect(self._choose)
 
     def begin(self) -> None:
         """Go on with the folder that was watched when the window was closed.
@@ -70,6 +70,15 @@ class WatchController(QObject):
             self._job = self._queues.start(QUEUE, partial(watch_folder, self._workspace, folder))
             self._job.arrived.connect(self._hand_on)
             self._job.failed.connect(self._fail)
+
+    @Slot(object)
+    def _choose(self, folder: Path | None) -> None:
+        """Watch what the user chose. The folder before is offered back."""
+        before = self._settings.watched
+        self.watch(folder)
+        if before and self._settings.watched != before:
+            text = f"The folder “{spelled_out(Path(before).name)}” is no longer watched."
+            self._tab.undo_offers.offer(text, partial(self.watch, Path(before)))
 
     @Slot()
     def _allow(self) -> None:

@@ -217,6 +217,19 @@ class InspectController(TabController):
         self.tab.choice.choose(name, str(step))
         self._show_steps()
 
+    @Slot(str, str)
+    def _move_run(self, name: str, new: str) -> None:
+        """Follow a run that was renamed, or show nothing of one that was removed (`new` is "")."""
+        if name == self._run:
+            self._stop_computing()
+            self._run, self._checkpoints = new, None
+            self._opened = (new, self._opened[1]) if new and self._opened is not None else None
+            if not new:
+                self._inspected = None
+                self.tab.show_nothing()
+        self.refresh()
+        self.look()
+
     @Slot(str, object)
     def _fail_to_open(self, user: str, error: Exception) -> None:
         if user == self.tab.title:
@@ -417,3 +430,4 @@ class InspectController(TabController):
         self.tab.reset_requested.connect(self._reset)
         self.tab.slider.step_requested.connect(self.show_step)
         self._comparison.changed.connect(self.look)
+        self.context.ways.run_moved.connect(self._move_run)

@@ -149,7 +149,7 @@ class InspectTab(Tab):
             of=self,
             margins=(HUGE, LARGE, HUGE, MEDIUM),
         )
-        BannerStack(self, [self.banner], over=[self.pages])
+        BannerStack(self, [self.banner, self.undo_offers], over=[self.pages])
 
     def _connect(self) -> None:
         self.choice.open_requested.connect(self.open_requested)

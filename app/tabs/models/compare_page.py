@@ -10,6 +10,7 @@ from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QFileDialog, QFrame, QLineEdit, QWidget
 
+from app.widgets.composing import guard_enter
 from app.widgets.controls.small import named_button, scrolled
 from app.widgets.label import Label
 from app.widgets.layout import STRETCH, boxed, column, row
@@ -207,6 +208,7 @@ class ComparePageView(QFrame):
     def _make_questions(self) -> None:
         self.prompt_edit = QLineEdit(objectName="comparedPromptEdit", accessibleName="Prompt")
         self.prompt_edit.setPlaceholderText("The same prompt for each, with the same seed")
+        guard_enter(self.prompt_edit)
         self.prompt_edit.returnPressed.connect(self._ask)
         self.text_button = named_button(
             "Choose a &text…", "comparedTextButton", "file", "Also measure each run on a text of yours"

@@ -1,10 +1,13 @@
 """The library of runs: read, renamed, removed with a way back, exported and taken in, as the tab asks."""
 
+from collections import deque
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import cast
 
-from PySide6.QtCore import QObject, QUrl, Slot
+import shiboken6
+from PySide6.QtCore import QObject, QUrl, Signal, SignalInstance, Slot
 from PySide6.QtGui import QDesktopServices, QUndoCommand, QUndoStack
 
 from app.context import Context
@@ -16,13 +19,15 @@ from app.tabs.models.compare_controller import RunComparison
 from app.tabs.models.datasets_dialog import DatasetsDialog
 from app.tabs.models.export_dialog import ExportDialog
 from app.tabs.models.tab import ModelsTab
-from app.widgets.keys import native_keys
+from app.widgets.undo_offers import UndoOffer
 from core.config.run import RunConfig
 from core.datasets.listing import look_at_datasets, remove_datasets
 from core.errors.exporting import TargetExistsError
+from core.errors.runs import BadRunNameError, UnknownRunError
 from core.events.base import Notice
 from core.events.exporting import ExportProgress, ModelExported, ModelTaken
-from core.events.run_changes import RunsRemoved
+from core.events.run_changes import RunRenamed, RunRestored, RunsRemoved
+from core.runs.folder import as_run_name
 from core.runs.notes import RunNotes
 from core.tasks.models.change_runs import (
     describe_run,
@@ -39,23 +44,29 @@ from core.tasks.models.take_model import take_model
 from core.wording import counted, file_size, listed
 
 QUEUE, READING = "models", "models table"
-OPEN_HERE = "open in this window"
 
 
 class ModelsController(TabController):
-    """Does what the tab asks, one thing after the other; the table is read again after each."""
+    """Does what the tab asks, one thing after the other; the table is read again after each.
+
+    Signals:
+        notes_written: All notes that were typed are on the disk, or could not be written.
+    """
+
+    notes_written = Signal()
 
     def __init__(self, tab: ModelsTab, context: Context, parent: QObject | None = None) -> None:
         super().__init__(tab, context, parent)
         self._tab, self._workspace, self._queues = tab, context.workspace, context.queues
         self.undo_stack = self._undo_stack = QUndoStack(self)
         self._select: Sequence[str] = ()
+        self._writing: deque[tuple[str, RunNotes, RunNotes]] = deque()  # notes on their way to the disk
         self._listing = NewestJob(context.queues, READING, self)
         self._listing.ended.connect(self._show_runs)
         self._listing.failed.connect(self._fail)
         self._looking = NewestJob(context.queues, READING, self)
         self._looking.ended.connect(self._show_page)
-        self._looking.failed.connect(self._fail)
+        self._looking.failed.connect(self._fail_to_look)
         self._comparison = RunComparison(tab.compare_page, tab.banner, context, self)
         self._connect()
 
@@ -72,13 +83,24 @@ class ModelsController(TabController):
         self._queues.stop(QUEUE)
         self._comparison.stop()
 
+    def before_close(self) -> SignalInstance | None:
+        """Write what was typed last."""
+        self._tab.page.notes.save()
+        super().before_close()
+        return self.notes_written if self._writing else None
+
     def remember(self) -> dict[str, str]:
-        return super().remember() | {"hiddenColumns": ",".join(self._tab.view.hidden_columns())}
+        """The columns, and notes that could not be written."""
+        return super().remember() | {
+            "hiddenColumns": ",".join(self._tab.view.hidden_columns()),
+            "unsavedNotes": self._tab.page.notes.unsaved(),
+        }
 
     def restore(self, kept: Mapping[str, str]) -> None:
         super().restore(kept)
         if "hiddenColumns" in kept:
             self._tab.view.hide_columns(kept["hiddenColumns"].split(","))
+        self._tab.page.notes.restore_unsaved(kept.get("unsavedNotes", ""))
 
     @Slot()
     def refresh(self) -> None:
@@ -115,41 +137,77 @@ class ModelsController(TabController):
     @Slot(str)
     def offer_export(self, name: str) -> None:
         """Show in which formats a run can be written."""
+        self._tab.page.notes.save()  # the model card holds them
         job = self._queues.start(READING, partial(look_at_export, self._workspace, name))
         job.ended.connect(partial(self._ask_for_export, name))
         job.failed.connect(self._fail)
 
     @Slot(str, str)
     def rename(self, name: str, new: str) -> None:
-        """Give a run another name."""
-        if new and new != name:
-            self._select = (new,)
-            self._tab.page.show_nothing()  # or it would be looked at under the old name
-            job = self._start(partial(rename_run, self._workspace, name, new, held=self._held()))
-            job.ended.connect(lambda _: self._tell_renamed(name, new))
+        """Give a run another name, or the nearest one that a run can have. A model that is open follows."""
+        possible = as_run_name(new)
+        if not possible:
+            self._fail(BadRunNameError(new))
+        elif possible != name:
+            self.context.slot.when_opened(partial(self._rename, name, possible))
 
-    def _tell_renamed(self, name: str, new: str) -> None:
-        self.context.ways.run_moved.emit(name, new)
-        self.reported.emit(f"Renamed {name!r} to {new!r}.")
+    def _rename(self, name: str, new: str) -> None:
+        job = self._start(partial(rename_run, self._workspace, name, new, held=self._held()))
+        job.ended.connect(self._follow_rename)
+
+    @Slot(object)
+    def _follow_rename(self, renamed: RunRenamed | None) -> None:
+        if renamed is not None:
+            self._select = (renamed.new,)
+            self._tab.page.rename_run(renamed.name, renamed.new)
+            self.context.slot.rename_run(renamed.name, renamed.new)
+            self.context.ways.run_moved.emit(renamed.name, renamed.new)
+            self.reported.emit(f"Renamed “{renamed.name}” to “{renamed.new}”.")
 
     @Slot(list)
     def remove(self, names: list[str]) -> None:
-        """Move runs aside, with a way back."""
-        job = self._start(partial(remove_runs, self._workspace, tuple(names), held=self._held()))
+        """Move runs aside, with a way back. A model that is open is closed."""
+        self.context.slot.when_opened(partial(self._remove, tuple(names)))
+
+    def _remove(self, names: tuple[str, ...]) -> None:
+        job = self._start(partial(remove_runs, self._workspace, names, held=self._held()))
         job.ended.connect(self._note_removed)
 
-    @Slot(str, object)
-    def keep_notes(self, name: str, notes: RunNotes) -> None:
-        """Keep what the user writes about a run."""
-        job = self._start(partial(describe_run, self._workspace, name, notes))
-        job.ended.connect(lambda _: self.reported.emit(f"Kept the notes of {name!r}."))
+    @Slot(str, object, object)
+    def save_notes(self, name: str, typed: RunNotes, before: RunNotes) -> None:
+        """Write what the user typed about a run."""
+        self._writing.append((name, typed, before))
+        stream = partial(describe_run, self._workspace, name, typed, before=before)
+        job = self._queues.start(QUEUE, stream)
+        job.ended.connect(self._show_saved)
+        job.failed.connect(self._keep_unsaved)
+
+    @Slot(object)
+    def _show_saved(self, stored: RunNotes | None) -> None:
+        name, typed, _before = self._writing.popleft()
+        if stored is not None:
+            self._tab.page.notes.take_saved(name, typed, stored)
+            self.reported.emit(f"Saved the notes of “{name}”.")
+        self._end_writing()
+        self.refresh()
+
+    @Slot(object)
+    def _keep_unsaved(self, error: Exception) -> None:
+        self._tab.page.notes.take_refused(*self._writing.popleft())
+        self._fail(error)
+        self._end_writing()
+
+    def _end_writing(self) -> None:
+        if not self._writing:
+            self.notes_written.emit()
 
     @Slot(str, int)
     def remove_checkpoint(self, name: str, step: int) -> None:
-        """Delete a checkpoint for good."""
+        """Delete a checkpoint permanently; the page has asked."""
         self._start(partial(remove_checkpoints, self._workspace, name, (step,), held=self._held()))
 
     def _start(self, open_stream: OpenStream, doing: str = "") -> Job:
+        self._tab.page.notes.save()  # what was typed comes before all else that is done with the run
         job = self._queues.start(QUEUE, open_stream, doing=doing)
         job.arrived.connect(self._show_notices)
         job.failed.connect(self._fail)
@@ -157,9 +215,10 @@ class ModelsController(TabController):
         return job
 
     def _held(self) -> dict[str, str]:
-        """What the window works with, by the name of a run."""
-        model = self.context.slot.model
-        return {} if model is None else {model.name: OPEN_HERE}
+        """What the window works on and cannot let go, by the name of a run."""
+        slot = self.context.slot
+        work = "" if slot.model is None else slot.work_on(slot.model.name)
+        return {slot.model.name: work} if slot.model is not None and work else {}
 
     @Slot()
     def _changed(self) -> None:
@@ -194,27 +253,47 @@ class ModelsController(TabController):
         for event in events:
             if isinstance(event, ModelTaken):
                 self._select = (event.name,)
-                self.reported.emit(f"Imported as {event.name!r}: {file_size(event.bytes)}.")
+                self.reported.emit(f"Imported as “{event.name}”: {file_size(event.bytes)}.")
 
     @Slot(object)
     def _note_removed(self, removed: RunsRemoved | None) -> None:
-        if removed is not None:
-            self._undo_stack.push(_Removal(self, removed.names))
-            for name in removed.names:
-                self.context.ways.run_moved.emit(name, "")
-            what = listed([repr(name) for name in removed.names])
-            self.reported.emit(
-                native_keys(
-                    f"Removed {what}. Undo with Ctrl+Z; a day later {file_size(removed.bytes)} are free."
-                )
-            )
+        if removed is None:
+            return
+        for name in removed.names:
+            self.context.slot.close_run(name)
+            self.context.ways.run_moved.emit(name, "")
+        removal = _Removal(self, removed.names)
+        self._undo_stack.push(removal)
+        what = listed([f"“{name}”" for name in removed.names])
+        frees = f"After one day it is deleted, which frees {file_size(removed.bytes)}."
+        if len(removed.names) > 1:
+            frees = f"After one day they are deleted, which frees {file_size(removed.bytes)}."
+        removal.offer = self._tab.undo_offers.offer(
+            f"Removed {what}. {frees}", partial(self._bring_back, removal)
+        )
+
+    def _bring_back(self, removal: "_Removal") -> None:
+        if shiboken6.isValid(removal):  # else the stack has dropped it
+            removal.undo()
+            self._step_over_undone()
+
+    @Slot()
+    def _step_over_undone(self) -> None:
+        """Pass over removals that were undone by their own button, so that Undo always does something."""
+        stack = self._undo_stack
+        while stack.canUndo() and not cast(_Removal, stack.command(stack.index() - 1)).is_done:
+            stack.undo()
 
     def restore_runs(self, names: Sequence[str]) -> None:
         """Bring removed runs back."""
-        self._select = tuple(names)
         for name in names:
-            self._start(partial(restore_run, self._workspace, name))
-        self.reported.emit(f"Restored {counted(len(names), 'run')}.")
+            job = self._start(partial(restore_run, self._workspace, name))
+            job.ended.connect(partial(self._show_restored, tuple(names)))
+
+    def _show_restored(self, names: tuple[str, ...], restored: RunRestored | None) -> None:
+        if restored is not None:
+            self._select = names
+            self.reported.emit(f"Restored {counted(len(names), 'run')}.")
 
     def _ask_for_export(self, name: str, offers: tuple[ExportOffer, ...] | None) -> None:
         if offers is not None:
@@ -253,6 +332,13 @@ class ModelsController(TabController):
         QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._workspace.run(name).root)))
 
     @Slot(object)
+    def _fail_to_look(self, error: Exception) -> None:
+        if isinstance(error, UnknownRunError):  # it was renamed or removed meanwhile
+            self.refresh()
+        else:
+            self._fail(error)
+
+    @Slot(object)
     def _fail(self, error: Exception) -> None:
         present(error, self._tab.banner)
 
@@ -265,7 +351,8 @@ class ModelsController(TabController):
         tab.page_requested.connect(self._look)
         tab.datasets_requested.connect(self.show_datasets)
         tab.comparison_requested.connect(self._comparison.look)
-        page.notes_changed.connect(self.keep_notes)
+        page.notes.notes_changed.connect(self.save_notes)
+        self._undo_stack.indexChanged.connect(self._step_over_undone)
         page.checkpoint_removal_requested.connect(self.remove_checkpoint)
         page.chat_requested.connect(self._chat)
         page.inspect_requested.connect(ways.inspect_requested)
@@ -281,16 +368,20 @@ class _Removal(QUndoCommand):
 
     def __init__(self, controller: ModelsController, names: Sequence[str]) -> None:
         super().__init__(f"remove {counted(len(names), 'run')}")
-        self._controller, self._names, self._is_done = controller, tuple(names), True
+        self._controller, self._names, self.is_done = controller, tuple(names), True
+        self.offer: UndoOffer | None = None
 
     def redo(self) -> None:
-        if not self._is_done:
+        if not self.is_done:
             self.setObsolete(True)
             self._controller.remove(list(self._names))
 
     def undo(self) -> None:
-        self._is_done = False
-        self._controller.restore_runs(self._names)
+        if self.is_done:
+            self.is_done = False
+            if self.offer is not None and shiboken6.isValid(self.offer):
+                self.offer.withdraw()
+            self._controller.restore_runs(self._names)
 
 
 def _follow(dialog: ExportDialog, events: Sequence[object]) -> None:

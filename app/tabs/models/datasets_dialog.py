@@ -2,12 +2,14 @@
 
 from collections.abc import Sequence
 from datetime import datetime
+from functools import partial
 
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QDialog, QTableView, QWidget
 
 from app.errors import sentences
 from app.widgets.controls.small import named_button
+from app.widgets.deletion_question import DeletionQuestion
 from app.widgets.label import Label
 from app.widgets.layout import STRETCH, column, row
 from app.widgets.rows import Column, Rows, RowsView
@@ -115,4 +117,12 @@ class DatasetsDialog(QDialog):
 
     @Slot()
     def _remove(self) -> None:
-        self.removal_requested.emit([one.name for one in self._removable()])
+        unused = self._removable()
+        question = DeletionQuestion(
+            "Delete data sets",
+            f"Delete {counted(len(unused), 'data set')} permanently?",
+            f"This frees {file_size(sum(one.bytes for one in unused))}. A later run builds them again from the documents.",
+            self,
+        )
+        question.agreed.connect(partial(self.removal_requested.emit, [one.name for one in unused]))
+        question.open()

@@ -1,10 +1,14 @@
 """All there is to know of the selected run, and what the user writes about it."""
 
-from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtWidgets import QFrame, QLineEdit, QPlainTextEdit, QStackedWidget, QWidget
+from functools import partial
 
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtWidgets import QFrame, QStackedWidget, QWidget
+
+from app.tabs.models.notes_panel import NotesPanel
 from app.widgets.controls.section import Section
 from app.widgets.controls.small import named_button, scrolled
+from app.widgets.deletion_question import DeletionQuestion
 from app.widgets.fact import Fact
 from app.widgets.flow_layout import FlowLayout
 from app.widgets.label import Label
@@ -13,7 +17,6 @@ from app.widgets.plots.curve import CurveLook
 from app.widgets.plots.plot import CurvePlot
 from app.widgets.rows import ROW_ROLE, Column, Rows, RowsView
 from app.widgets.theme import LARGE, MEDIUM, SMALL, set_role
-from core.config.tag import SEPARATOR
 from core.runs.catalog import RunSummary
 from core.runs.history import RunHistory
 from core.runs.notes import RunNotes
@@ -24,7 +27,8 @@ from core.tasks.models.look_at_run import RunPage
 from core.wording import counted, file_size, number, printable
 
 NOTHING = "Select a run to see its settings, its checkpoints and your notes."
-NOTE_LINES_PX, CHART_PX = 62, 170
+FOREIGN = "This model was imported from another program. The settings of its training are not known."
+CHART_PX = 170
 
 
 class SavedTable(Rows[SavedWeights]):
@@ -51,12 +55,10 @@ class RunPageView(QFrame):
     """Shows one run.
 
     Signals:
-        notes_changed: A run's name, and its `RunNotes` as the user wants them.
         checkpoint_removal_requested: A run's name, and a step.
         chat_requested, inspect_requested, export_requested, settings_requested, folder_requested: A run's name.
     """
 
-    notes_changed = Signal(str, object)
     checkpoint_removal_requested = Signal(str, int)
     chat_requested = Signal(str)
     inspect_requested = Signal(str)
@@ -71,7 +73,7 @@ class RunPageView(QFrame):
         self._make_actions()
         self._make_facts()
         self._make_history()
-        self._make_notes()
+        self.notes = NotesPanel()
         self._make_checkpoints()
         self._lay_out()
         self.show_nothing()
@@ -84,8 +86,16 @@ class RunPageView(QFrame):
     def show_nothing(self, text: str = NOTHING) -> None:
         """No run is selected, or several are."""
         self._name = ""
+        self.notes.show_run("")
         self.nothing.setText(text)
         self._pages.setCurrentIndex(0)
+
+    def rename_run(self, name: str, new: str) -> None:
+        """Let the page follow its run."""
+        self.notes.rename_run(name, new)
+        if name == self._name:
+            self._name = new
+            self.title.setText(printable(new))
 
     def show_run(self, run: RunSummary) -> None:
         """Show what the table knows already."""
@@ -96,7 +106,7 @@ class RunPageView(QFrame):
             self._show_history(RunHistory())
             self.plot.fit()
             self.all_label.setText("")
-            self._show_notes(RunNotes(run.tags, run.note))
+            self.notes.show_run(run.name, RunNotes(run.tags, run.note))
         self.title.setText(printable(run.name))
         can_open = not run.problem and run.last_step is not None
         for button in (self.chat_button, self.inspect_button, self.export_button):
@@ -128,13 +138,13 @@ class RunPageView(QFrame):
             return
         rows = [row for rows in page.settings.values() for row in rows if row.preset_value]
         lines = [f"{row.title}: {row.value} (preset: {row.preset_value})" for row in rows]
-        self.settings_label.setText("\n".join(lines) or "All as in its preset.")
+        none = FOREIGN if page.record.summary.is_foreign else "All as in its preset."
+        self.settings_label.setText("\n".join(lines) or none)
         self.all_label.setText(
             "\n".join(f"{row.title}: {row.value}" for rows in page.settings.values() for row in rows)
         )
         self._show_history(page.record.history)
-        if self._written() == self._notes:  # else the user is writing
-            self._show_notes(page.notes)
+        self.notes.show_notes(page.notes)
         self.saved.reset(page.saved)
         self._show_removable()
 
@@ -152,14 +162,6 @@ class RunPageView(QFrame):
         self.samples_title.setText(f"Samples of step {number(last)}" if last is not None else "")
         for part in (self.samples_title, self.samples_label):
             part.setVisible(bool(samples))
-
-    def _show_notes(self, notes: RunNotes) -> None:
-        self._notes = notes
-        self.tags_edit.setText(f"{SEPARATOR} ".join(notes.tags))
-        self.note_edit.setPlainText(notes.note)
-        self.description_edit.setPlainText(notes.description)
-        self.licence_edit.setText(notes.licence)
-        self.keep_button.setEnabled(False)
 
     def _make_actions(self) -> None:
         self.chat_button = named_button(
@@ -210,25 +212,6 @@ class RunPageView(QFrame):
         for label in (self.samples_label, self.all_label):
             label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
 
-    def _make_notes(self) -> None:
-        self.tags_edit = QLineEdit(objectName="runTagsEdit", accessibleName="Tags")
-        self.tags_edit.setPlaceholderText("draft, novel")
-        self.note_edit = _text("runNoteEdit", "Note", "What you want to remember of this run")
-        self.description_edit = _text(
-            "runDescriptionEdit", "Description", "For those who are given the model: its card says so"
-        )
-        self.licence_edit = QLineEdit(objectName="runLicenceEdit", accessibleName="Licence")
-        self.licence_edit.setPlaceholderText("Apache-2.0")
-        self.keep_button = named_button(
-            "&Keep notes", "keepNotesButton", "check", "Keep tags, note, description and licence"
-        )
-        self.keep_button.clicked.connect(self._keep)
-        for line in (self.tags_edit, self.licence_edit):
-            line.textEdited.connect(self._allow_keeping)
-            line.returnPressed.connect(self._keep)
-        for text in (self.note_edit, self.description_edit):
-            text.textChanged.connect(self._allow_keeping)
-
     def _make_checkpoints(self) -> None:
         self.saved = SavedTable(self)
         self.saved_view = RowsView(self.saved, "savedTable", "Checkpoints")
@@ -237,7 +220,10 @@ class RunPageView(QFrame):
         self.saved_view.selectionModel().selectionChanged.connect(self._show_removable)
         self.saved.modelReset.connect(self._show_removable)
         self.delete_button = named_button(
-            "&Delete checkpoint", "deleteCheckpointButton", "trash", "Delete the selected checkpoint for good"
+            "&Delete checkpoint…",
+            "deleteCheckpointButton",
+            "trash",
+            "Delete the selected checkpoint permanently",
         )
         self.delete_button.clicked.connect(self._ask_to_delete)
 
@@ -258,13 +244,6 @@ class RunPageView(QFrame):
         facts = FlowLayout(spacing=LARGE)
         for fact in self.facts.values():
             facts.addWidget(fact)
-        notes = column(
-            *_labelled("Ta&gs", self.tags_edit),
-            *_labelled("N&ote", self.note_edit),
-            *_labelled("Descri&ption for the model card", self.description_edit),
-            *_labelled("&Licence", self.licence_edit),
-            row(STRETCH, self.keep_button),
-        )
         page = boxed(
             column(
                 self.title,
@@ -283,7 +262,7 @@ class RunPageView(QFrame):
                     "allRunSettings", "All settings", self.all_label, "Show or hide every setting of this run"
                 ),
                 Label("Notes", role="subtitle"),
-                notes,
+                self.notes,
                 STRETCH,
                 spacing=MEDIUM,
                 margins=(0, 0, SMALL, 0),
@@ -295,38 +274,26 @@ class RunPageView(QFrame):
         self._pages.addWidget(scrolled(page))
         column(self._pages, of=self, margins=LARGE)
 
-    def _written(self) -> RunNotes:
-        tags = tuple(part for part in map(str.strip, self.tags_edit.text().split(SEPARATOR)) if part)
-        return RunNotes(
-            tags,
-            self.note_edit.toPlainText().strip(),
-            self.description_edit.toPlainText().strip(),
-            self.licence_edit.text().strip(),
-        )
-
-    @Slot()
-    def _allow_keeping(self) -> None:
-        self.keep_button.setEnabled(bool(self._name) and self._written() != self._notes)
-
-    @Slot()
-    def _keep(self) -> None:
-        if self._name and self._written() != self._notes:
-            self._notes = self._written()
-            self.keep_button.setEnabled(False)
-            self.notes_changed.emit(self._name, self._notes)
-
     @Slot()
     def _show_removable(self) -> None:
         chosen = self._chosen()
         self.delete_button.setEnabled(chosen is not None and chosen.kind != "kept")
         frees = f" It frees {file_size(chosen.frees)}." if chosen is not None else ""
-        self.delete_button.setToolTip(f"Delete the selected checkpoint for good.{frees}")
+        self.delete_button.setToolTip(f"Delete the selected checkpoint permanently.{frees}")
 
     @Slot()
     def _ask_to_delete(self) -> None:
         chosen = self._chosen()
         if chosen is not None:
-            self.checkpoint_removal_requested.emit(self._name, chosen.step)
+            question = DeletionQuestion(
+                "Delete the checkpoint",
+                f"Delete the checkpoint of step {number(chosen.step)} of “{printable(self._name)}” permanently?",
+                f"This frees {file_size(chosen.frees)} and cannot be undone.",
+                self,
+            )
+            ask = partial(self.checkpoint_removal_requested.emit, self._name, chosen.step)
+            question.agreed.connect(ask)
+            question.open()
 
     def _chosen(self) -> SavedWeights | None:
         rows = self.saved_view.selectionModel().selectedRows()
@@ -338,13 +305,3 @@ def several(runs: list[RunSummary]) -> str:
     """What stands in the place of a page where several runs are selected."""
     size = file_size(sum(run.bytes for run in runs))
     return f"{counted(len(runs), 'run')}, {size} on the disk. Select one to see more, or two to five to compare them."
-
-
-def _text(name: str, title: str, tip: str) -> QPlainTextEdit:
-    edit = QPlainTextEdit(objectName=name, accessibleName=title, toolTip=tip, tabChangesFocus=True)
-    edit.setFixedHeight(NOTE_LINES_PX)
-    return edit
-
-
-def _labelled(text: str, field: QWidget) -> tuple[QWidget, QWidget]:
-    return Label(text, buddy=field, role="muted"), field

@@ -21,8 +21,10 @@ from app.widgets.icons import give_icon
 from app.widgets.layout import STRETCH, boxed, column, row
 from app.widgets.theme import HUGE, LARGE, MEDIUM
 from core.runs.catalog import RunSummary
+from core.runs.folder import run_name_note
 from core.tasks.models.look_at_export import ExportOffer
 
+NAME_LABEL = "Name of the run"
 EMPTY = "A model that you train or take in stands here: keep it, compare it, take it elsewhere."
 
 
@@ -83,8 +85,9 @@ class ModelsTab(DropArea, Tab):
         dialog.setObjectName("renameDialog")
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.setWindowTitle("Rename the run")
-        dialog.setLabelText("Name: letters, digits, '-', '_' and '.'")
+        dialog.setLabelText(NAME_LABEL)
         dialog.setTextValue(name)
+        dialog.textValueChanged.connect(lambda typed: dialog.setLabelText(run_name_note(typed) or NAME_LABEL))
         dialog.textValueSelected.connect(lambda new: self.rename_requested.emit(name, new.strip()))
         dialog.open()
 
@@ -203,7 +206,7 @@ class ModelsTab(DropArea, Tab):
         self._pages.addWidget(empty)
         self._pages.addWidget(self.splitter)
         column((self._pages, 1), of=self, margins=(HUGE, LARGE, HUGE, LARGE))
-        BannerStack(self, [self.banner], over=[self._sides, empty])
+        BannerStack(self, [self.banner, self.undo_offers], over=[self._sides, empty])
         self.dropped.connect(self._take_dropped)
 
     @Slot()

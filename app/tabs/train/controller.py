@@ -130,6 +130,7 @@ class TrainController(TabController):
             "charts": ",".join(self._tab.curves.charts) or NO_CHARTS,
             "form": run_to_toml(self._tab.own_run()),
             "documents_by_user": "true" if self._tab.form.documents.by_user else "",
+            "name": self._tab.form.typed_name(),
             "choice": choice.to_json() if (choice := self._tab.form.choice) else "",
             "cut_off": self.interrupted.cut_off,
             "followed": self.elsewhere.place,
@@ -145,6 +146,8 @@ class TrainController(TabController):
                 self._tab.form.choice = Choice.from_json(kept.get("choice", ""))
                 self._tab.form.show_run(parse_run(form).model_copy(update={"base_model": ""}))
             self._tab.form.documents.by_user = kept.get("documents_by_user", "") == "true"
+        if name := kept.get("name", ""):
+            self._tab.form.put_name(name)
         self.interrupted.cut_off = kept.get("cut_off", "")
         self.elsewhere.place = kept.get("followed", "")
 

@@ -86,6 +86,7 @@ class TrainTab(Tab):
         self._followed = ""  # of a run elsewhere whose curves are shown: how that goes
         self._slowdown = 1.0  # by other programs
         self._looks_elsewhere = False  # it is another run's than the one that trains
+        self._training = ""  # the run that trains, or trained last
         self._make_widgets()
         self._lay_out()
         self._connect()
@@ -205,7 +206,7 @@ class TrainTab(Tab):
     @Slot(str)
     def show_started(self, name: str) -> None:
         """A run trains from now on: the form waits, the buttons work."""
-        self._state, self._looks_elsewhere = RunState.TRAINING, False
+        self._state, self._looks_elsewhere, self._training = RunState.TRAINING, False, name
         self.banner.hide()
         self.unfinished_offer.hide()
         self.clear_run(name)
@@ -295,7 +296,7 @@ class TrainTab(Tab):
         split.setStretchFactor(1, 1)
         column(self.unfinished_offer, (split, 1), of=self, margins=(HUGE, LARGE, HUGE, LARGE), spacing=MEDIUM)
         over: list[QWidget] = [self.curves.loss.view, self.run_column.pages]
-        BannerStack(self, [self.banner, self.remarks], over, Qt.Corner.TopRightCorner)
+        BannerStack(self, [self.banner, self.remarks, self.undo_offers], over, Qt.Corner.TopRightCorner)
 
     def _connect(self) -> None:
         self.form.changed.connect(self.show_what_is_possible)
@@ -323,8 +324,8 @@ class TrainTab(Tab):
 
     @Slot()
     def _edit_prompts(self) -> None:
-        """Those of the run that trains, else those of the form."""
-        live = self._state.is_active
+        """Those of the run that trains where it is shown, else those of the form."""
+        live = self._shows_training_run()
         prompts = self.samples.prompts() if live else self.form.sample_prompts() or self.samples.prompts()
         dialog = PromptsDialog(prompts, live, self)
         dialog.chosen.connect(self._take_prompts)
@@ -332,10 +333,13 @@ class TrainTab(Tab):
 
     @Slot(object)
     def _take_prompts(self, prompts: tuple[str, ...]) -> None:
-        if not self._state.is_active:
+        if not self._shows_training_run():
             self.form.put_sample_prompts(prompts)
         elif not self._state.is_stopping and prompts != self.samples.prompts():
             self.prompts_chosen.emit(prompts)
+
+    def _shows_training_run(self) -> bool:
+        return self._state.is_active and not self._looks_elsewhere and not self._followed
 
     @Slot()
     def _ask_for_tokenizer(self) -> None:
@@ -349,7 +353,7 @@ class TrainTab(Tab):
         """Say again what can be done, and what the run comes to."""
         self._follow_documents()
         had_focus = self.buttons.has_focus() or self.chooser.resume_button.hasFocus()
-        self.start_row.show_state(self._state, self._text)
+        self.start_row.show_state(self._state, self._text, self._training)
         self.queue.set_idle(not self._state.is_active)
         learns = self.start_mode.is_new and bool(self.totals.characters)
         self.form.tokenizer_button.setEnabled(learns and not self.form.value_problem())
@@ -407,7 +411,7 @@ class TrainTab(Tab):
         if self._progress is not None:
             self.run_column.show_run()
             self._progress.slowdown = self._slowdown
-            live = self._state.is_active and not self._looks_elsewhere and not self._followed
+            live = self._shows_training_run()
             prefix = self._followed or ("" if self._looks_elsewhere else self._prefix())
             self.head.show_progress(self._progress, live=live or self._followed == FOLLOWED, prefix=prefix)
             here = self._progress.has_checkpoint and not self._followed

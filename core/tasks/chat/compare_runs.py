@@ -59,8 +59,10 @@ def look_at_comparison(workspace: Workspace, names: Sequence[str], stop: StopTok
     catalog = Catalog(workspace)
     configs = [catalog.config(name) for name in names]
     histories = {name: result_of(read_history(workspace, name, stop)) for name in names}
-    answers = all(bool(catalog.summary(name).has_conversations) for name in names)
-    settings = tuple((row.title, *row.values) for row in differing_settings(configs))
+    summaries = [catalog.summary(name) for name in names]
+    answers = all(bool(summary.has_conversations) for summary in summaries)
+    differing = differing_settings(configs, [summary.is_foreign for summary in summaries])
+    settings = tuple((row.title, *row.values) for row in differing)
     return Comparison(settings, histories, configs[0].sampling, answers)
 
 

@@ -20,7 +20,7 @@ from core.runs.claims import NOBODY, holding_names, refuse_used
 from core.runs.dropping import drop_checkpoints
 from core.runs.folder import RunFolder, Workspace
 from core.runs.moving import RemovedRun
-from core.runs.notes import RunNotes, change_tags, write_notes
+from core.runs.notes import RunNotes, change_tags, merge_notes, read_notes, write_notes
 from core.runs.repair import remove_stubs
 from core.trainer.setup import hold_run
 
@@ -137,14 +137,20 @@ def remove_checkpoints(
 
 
 @at_once
-def describe_run(workspace: Workspace, name: str, notes: RunNotes, stop: StopToken) -> RunNotes:
-    """Write down what a run is about, in place of what was there, and give it as it is kept.
+def describe_run(
+    workspace: Workspace, name: str, notes: RunNotes, stop: StopToken, before: RunNotes | None = None
+) -> RunNotes:
+    """Write the notes of a run and return them as stored.
+
+    Args:
+        before: The notes that the user saw: fields equal to them keep their stored value. None replaces all fields.
 
     Raises:
         UnknownRunError, BadTagError, NoteTooLongError, DiskFullError, WorkspaceError: Nothing was changed.
     """
     del stop
-    return write_notes(Catalog(workspace).folder(name), notes)
+    run = Catalog(workspace).folder(name)
+    return write_notes(run, notes if before is None else merge_notes(notes, before, read_notes(run)))
 
 
 @at_once

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from core.control import StopToken
 from core.events.base import at_once
 from core.reporting.run_record import RunRecord, read_record
-from core.reporting.tables import SettingRow, setting_tables
+from core.reporting.tables import SettingRow, known_settings
 from core.runs.folder import Workspace
 from core.runs.notes import RunNotes, read_notes
 from core.runs.saved import SavedWeights, saved_weights
@@ -30,5 +30,4 @@ def look_at_run(workspace: Workspace, name: str, stop: StopToken) -> RunPage:
         StopRequested: `stop` was set before all was read.
     """
     record = read_record(workspace, name, stop)
-    settings = setting_tables(record.config) if record.config else {}
-    return RunPage(record, read_notes(record.folder), settings, saved_weights(record.folder))
+    return RunPage(record, read_notes(record.folder), known_settings(record), saved_weights(record.folder))

@@ -4,7 +4,7 @@ import errno
 import os
 import shutil
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from filelock import FileLock, Timeout
 from core.control import StopToken
 from core.disk.files import DRAFT, raising_disk_errors, rename, sync
 from core.errors.system import DiskFullError, WorkspaceBusyError, WorkspaceTargetError
-from core.events.base import Task
+from core.events.base import Task, at_once
 from core.events.workspaces import WorkspaceCopied
 from core.runs.folder import Workspace
 
@@ -172,6 +172,23 @@ def _remove(old: Path) -> None:
     with suppress(OSError):
         rename(old, _rest(old))
         remove_rest(old)
+
+
+@at_once
+def remove_rests(places: Sequence[Path], stop: StopToken) -> tuple[Path, ...]:
+    """Remove what is left of workspaces that moved away from these places, and return the places that are empty now."""
+    gone = []
+    for place in places:
+        if remove_rest(place) and not place.exists():
+            gone.append(place)
+        if stop.asked:
+            break
+    return tuple(gone)
+
+
+def has_rest(old: Path) -> bool:
+    """Return whether something is left of a workspace that moved away from here or was to move here."""
+    return _rest(old).is_dir() or _draft(old).is_dir()
 
 
 def remove_rest(old: Path) -> bool:

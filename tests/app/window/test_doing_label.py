@@ -24,6 +24,29 @@ def test_it_names_what_works_and_is_empty_at_rest(qtbot, queues, label):
     qtbot.waitUntil(lambda: label.text() == "")
 
 
+def test_label_follows_jobs_of_one_queue(qtbot, queues, label):
+    first = queues.start("models", endless, doing="Exporting")
+    second = queues.start("models", endless)
+    third = queues.start("models", endless, doing="Importing a model")
+    assert label.text() == "Exporting"
+    first.stop()
+    qtbot.waitUntil(lambda: label.text() == "Importing a model")
+    second.stop()
+    third.pause()
+    third.stop()
+    qtbot.waitUntil(lambda: label.text() == "")
+
+
+def test_job_behind_a_silent_one_is_named(qtbot, queues, label):
+    silent = queues.start("training", endless)
+    assert label.text() == ""
+    told = queues.start("training", endless, doing="Training")
+    assert label.text() == "Training"
+    for job in (silent, told):
+        job.stop()
+    qtbot.waitUntil(lambda: label.text() == "")
+
+
 def test_a_paused_job_is_told_from_one_that_works(qtbot, queues, label):
     job = queues.start("training", endless, doing="Training")
     job.pause()

@@ -10,10 +10,11 @@ from PySide6.QtWidgets import QFileDialog, QPushButton
 
 from app import application
 from app.window.settings_dialog import SettingsDialog
-from app.workspaces.move_dialog import MoveDialog
+from app.workspaces.move_dialog import MoveDialog, finish_moves, put_moved_last
 from app.workspaces.recent_workspaces import RecentWorkspaces
 from core.events.workspaces import WorkspaceCopied
 from core.runs.folder import Workspace
+from core.tasks.workspaces import move_workspace as move_workspace_module
 from tests.app.conftest import action, button, endless, leave
 
 LEFT = Qt.MouseButton.LeftButton
@@ -152,3 +153,16 @@ def test_work_that_does_not_end_keeps_the_workspace_where_it_is(qtbot, studio, t
     assert root(studio) == tmp_path / "one"
     assert "another program works in it" in banner(studio).text()
     leave(qtbot, before)
+
+
+def test_rests_of_moves_are_removed_outside_the_windows_thread(qtbot, queues, tmp_path, in_window):
+    rest = tmp_path / ".mine.moved" / "runs"
+    rest.mkdir(parents=True)
+    RecentWorkspaces().add(tmp_path / "mine")
+    RecentWorkspaces().add(tmp_path / "other")
+    seen = in_window(move_workspace_module, "remove_rest")
+    finish_moves(put_moved_last(), queues)
+    qtbot.waitUntil(queues.at_rest)
+    assert seen == {False}
+    assert not rest.parent.exists()
+    assert RecentWorkspaces().paths() == [tmp_path / "other"]

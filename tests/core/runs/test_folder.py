@@ -65,6 +65,13 @@ def test_a_name_may_have_spaces_and_letters_of_any_script(tmp_path, name):
         ("…", ""),
         ("o\u0308l", "öl"),
         ("小" * 80, "小" * 60),
+        ("🐑 flock", "🐑 flock"),
+        ("flock 🐑🏽", "flock 🐑🏽"),
+        ("👩‍🌾 farm", "👩‍🌾 farm"),
+        ("a\u200db", "ab"),
+        ("\u200d🐑\u200d", "🐑"),
+        ("\ufffd", ""),
+        ("❤️", "❤️"),
     ],
 )
 def test_what_somebody_calls_a_run_becomes_a_name(tmp_path, text, name):

@@ -19,6 +19,7 @@ from app.tabs.chat.completion.passage_marks import PassageMarks
 from app.tabs.chat.view.document_style import Shading
 from app.tabs.chat.view.shading_legend import ShadingLegend
 from app.tabs.chat.view.text_matches import TextMatches
+from app.widgets.composing import guard_enter
 from app.widgets.theme import LARGE, SMALL
 from core.conversations.message import Message
 from core.conversations.packed_tokens import ids_of, texts_of, with_token
@@ -72,6 +73,7 @@ class CompletionEdit(QPlainTextEdit):
         super().__init__(parent)
         self.setObjectName("completionEdit")
         self.setAccessibleName("Text")
+        guard_enter(self)
         self.setToolTip("The text that the model continues: Alt+Enter")
         self.setPlaceholderText("Write the beginning of a text")
         self.setTabChangesFocus(True)

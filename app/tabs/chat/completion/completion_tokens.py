@@ -37,10 +37,9 @@ class CompletionTokens(QObject):
     def popup(self) -> TokenPopup:
         """Made when it is first needed, in the window that the text is in."""
         if self._popup is None:
-            self._popup = TokenPopup(self._edit.window())
+            self._popup = TokenPopup(self._edit)
             self._popup.chosen.connect(self._choose)
             self._popup.closed.connect(self.close)
-            self._edit.destroyed.connect(self._popup.deleteLater)
         return self._popup
 
     @property

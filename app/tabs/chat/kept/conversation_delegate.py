@@ -7,6 +7,7 @@ from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter, QTextCharFormat
 from PySide6.QtWidgets import QLineEdit, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
 from app.tabs.chat.kept.conversation_model import ConversationModel
+from app.widgets.composing import guard_enter
 from app.widgets.icons import icon
 from app.widgets.rows import ROW_ROLE, Index
 from app.widgets.theme import SMALL, TINY, colours, small_font
@@ -46,6 +47,7 @@ class ConversationDelegate(QStyledItemDelegate):
 
     def updateEditorGeometry(self, editor: QWidget, option: QStyleOptionViewItem, index: Index) -> None:
         del index
+        guard_enter(editor)  # here, behind the delegate's own filter, so that it comes first
         editor.setGeometry(option.rect.adjusted(TINY, TINY, -TINY, -TINY))
 
     def _paint_background(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:

@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
 
 from app.tabs.chat.kept.conversation_delegate import ConversationDelegate
 from app.tabs.chat.kept.conversation_model import ConversationModel
+from app.widgets.composing import guard_enter
 from app.widgets.icons import give_icon
 from app.widgets.keys import native_keys
 from app.widgets.label import Label
@@ -223,6 +224,7 @@ class ConversationList(QWidget):
 
     def _make_widgets(self) -> None:
         self.search_box = QLineEdit(objectName="conversationSearch", clearButtonEnabled=True)
+        guard_enter(self.search_box)
         self.search_box.setPlaceholderText("Search")
         self.search_box.setAccessibleName("Search in conversations")
         self.search_box.setToolTip(native_keys("Find conversations by what was said in them (Ctrl+K)"))

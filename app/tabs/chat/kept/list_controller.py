@@ -5,7 +5,6 @@ from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal, Slot
-from PySide6.QtGui import QAction
 
 from app.context import Context
 from app.errors import present
@@ -13,6 +12,7 @@ from app.jobs.job import Job, OpenStream, Stream
 from app.jobs.refresher import Refresher
 from app.tabs.chat.kept.conversation_list import ConversationList
 from app.widgets.banner import Banner
+from app.widgets.undo_offers import UndoOffers
 from core.control import StopToken
 from core.conversations.finding import ConversationSummary
 from core.events.base import Event, Notice
@@ -45,16 +45,18 @@ class ListController(QObject):
     deleted = Signal(str)
 
     def __init__(
-        self, view: ConversationList, context: Context, banner: Banner, parent: QObject | None = None
+        self,
+        view: ConversationList,
+        context: Context,
+        banner: Banner,
+        undo_offers: UndoOffers,
+        parent: QObject | None = None,
     ) -> None:
         super().__init__(parent)
-        self.view, self._banner = view, banner
+        self.view, self._banner, self._undo_offers = view, banner, undo_offers
         self._workspace, self._queues = context.workspace, context.queues
         self._search = ""
-        self._told = ""  # the title of what was deleted last
-        self._gone: list[str] = []  # what was deleted last, for the undo
         self._list = Refresher(context.queues, QUEUE, self._list_stream, self)
-        self.undo = QAction("&Undo", self, toolTip="Bring the deleted conversation back")
         self._connect()
 
     @Slot()
@@ -112,22 +114,19 @@ class ListController(QObject):
 
     @Slot(str, str)
     def _delete(self, conversation_id: str, title: str) -> None:
-        self._told = title if len(title) <= LONGEST_TOLD else f"{title[: LONGEST_TOLD - 1]}…"
+        told = title if len(title) <= LONGEST_TOLD else f"{title[: LONGEST_TOLD - 1]}…"
         job = self._start(partial(delete_conversations, self._workspace, [conversation_id]))
-        job.ended.connect(self._offer_undo)
+        job.ended.connect(partial(self._offer_undo, told))
 
-    @Slot(object)
-    def _offer_undo(self, conversation_ids: list[str] | None) -> None:
+    def _offer_undo(self, title: str, conversation_ids: list[str] | None) -> None:
         self.refresh()
         if conversation_ids:  # None where the window closes
-            self._gone = conversation_ids
-            self._banner.show_offer(f"“{self._told}” was deleted.", [self.undo])
+            self._undo_offers.offer(f"“{title}” was deleted.", partial(self._restore, conversation_ids))
             for one in conversation_ids:
                 self.deleted.emit(one)
 
-    @Slot()
-    def _undo(self) -> None:
-        job = self._start(partial(restore_conversations, self._workspace, self._gone))
+    def _restore(self, conversation_ids: list[str]) -> None:
+        job = self._start(partial(restore_conversations, self._workspace, conversation_ids))
         job.ended.connect(self._open_restored)
 
     @Slot(object)
@@ -162,7 +161,6 @@ class ListController(QObject):
         self._list.arrived.connect(self._show_events)
         self._list.refreshed.connect(self._show)
         self._list.failed.connect(self._fail_to_list)
-        self.undo.triggered.connect(self._undo)
         self.view.search_changed.connect(self._find)
         self.view.open_requested.connect(self.opened)
         self.view.rename_requested.connect(self._rename)

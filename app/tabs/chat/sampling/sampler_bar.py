@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.widgets.composing import guard_enter
 from app.widgets.controls.wheel import ComboBox
 from app.widgets.label import Label
 from app.widgets.layout import boxed, column, row
@@ -61,6 +62,11 @@ class SamplerBar(QWidget):
         row = self.box.currentIndex()
         return self._samplers[row] if row >= 0 else None
 
+    def own(self, name: str) -> Sampler | None:
+        """The user's own one of this name, whatever its capitals; None where there is none."""
+        named = (one for one in self._samplers if one.path is not None)
+        return next((one for one in named if one.name.casefold() == name.strip().casefold()), None)
+
     def show_samplers(self, samplers: Samplers) -> None:
         """What there is to choose from, and which files could not be read."""
         self._samplers = samplers.found
@@ -105,6 +111,7 @@ class SamplerBar(QWidget):
         self.name_edit = QLineEdit(
             objectName="samplerNameEdit", placeholderText="Name", maxLength=LONGEST_NAME
         )
+        guard_enter(self.name_edit)
         self.name_edit.setAccessibleName("Name of the settings")
         self.name_edit.setToolTip("The name to save these settings under (Enter)")
         self.name_edit.returnPressed.connect(self._take_name)

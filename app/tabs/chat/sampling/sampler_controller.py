@@ -8,8 +8,9 @@ from PySide6.QtCore import QObject, Slot
 
 from app.context import Context
 from app.tabs.chat.sampling.sampling_panel import SamplingPanel
+from app.widgets.undo_offers import UndoOffers
 from core.events.base import Task
-from core.runs.samplers import Samplers
+from core.runs.samplers import Sampler, Samplers
 from core.tasks.chat.samplers import (
     delete_sampler,
     export_sampler,
@@ -23,8 +24,15 @@ from core.tasks.chat.samplers import (
 class SamplerController(QObject):
     """Connects a panel with the files of its workspace."""
 
-    def __init__(self, panel: SamplingPanel, context: Context, parent: QObject | None = None) -> None:
+    def __init__(
+        self,
+        panel: SamplingPanel,
+        context: Context,
+        undo_offers: UndoOffers,
+        parent: QObject | None = None,
+    ) -> None:
         super().__init__(parent)
+        self._undo_offers = undo_offers
         self._panel, self._workspace, self._queues = panel, context.workspace, context.queues
         bar = panel.bar
         bar.save_requested.connect(self._save)
@@ -41,7 +49,7 @@ class SamplerController(QObject):
     @Slot(str)
     def _save(self, name: str) -> None:
         if not self._panel.problem():
-            self._start(save_sampler, name, self._panel.value())
+            self._start(save_sampler, name, self._panel.value(), told="“{}” was replaced.", before=name)
 
     @Slot(str, str)
     def _rename(self, name: str, new: str) -> None:
@@ -49,7 +57,7 @@ class SamplerController(QObject):
 
     @Slot(str)
     def _delete(self, name: str) -> None:
-        self._start(delete_sampler, name)
+        self._start(delete_sampler, name, told="“{}” was deleted.", before=name)
 
     @Slot(object)
     def _import(self, path: Path) -> None:
@@ -59,10 +67,26 @@ class SamplerController(QObject):
     def _export(self, name: str, path: Path) -> None:
         self._start(export_sampler, name, path)
 
-    def _start(self, task: Callable[..., Task[Samplers]], *arguments: object) -> None:
+    def _start(
+        self, task: Callable[..., Task[Samplers]], *arguments: object, told: str = "", before: str = ""
+    ) -> None:
+        """Start a change.
+
+        Args:
+            told: What is gone afterwards, with {} for its name.
+            before: The name of the settings that the change deletes or replaces, if there are any of the user's own.
+        """
+        gone = self._panel.bar.own(before)
         job = self._queues.start("conversations", partial(task, self._workspace, *arguments))
         job.ended.connect(self._show)
+        if gone is not None:
+            job.ended.connect(partial(self._offer_undo, told.format(gone.name), gone))
         job.failed.connect(self._panel.bar.show_error)
+
+    def _offer_undo(self, told: str, gone: Sampler, samplers: Samplers | None) -> None:
+        if samplers is not None:
+            bring_back = partial(self._start, save_sampler, gone.name, gone.sampling)
+            self._undo_offers.offer(told, bring_back)
 
     @Slot(object)
     def _show(self, samplers: Samplers) -> None:

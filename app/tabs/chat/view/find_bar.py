@@ -4,6 +4,7 @@ from PySide6.QtCore import QEvent, Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QFrame, QLineEdit, QToolButton, QWidget
 
+from app.widgets.composing import guard_enter
 from app.widgets.controls.small import tool_button
 from app.widgets.keys import native_keys
 from app.widgets.label import Label
@@ -33,6 +34,7 @@ class FindBar(QFrame):
         self.setObjectName("findBar")
         set_role(self, "panel")
         self.field = QLineEdit(objectName="findField", maxLength=LONGEST_WORDS, clearButtonEnabled=True)
+        guard_enter(self.field)
         self.field.setPlaceholderText("Find")
         self.field.setAccessibleName("Find")
         self.field.setToolTip(

@@ -4,6 +4,7 @@ from PySide6.QtCore import QEvent, Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent, QTextCursor
 from PySide6.QtWidgets import QFrame, QPlainTextEdit, QPushButton, QWidget
 
+from app.widgets.composing import guard_enter
 from app.widgets.controls.small import named_button
 from app.widgets.keys import native_keys
 from app.widgets.layout import STRETCH, column, row
@@ -29,6 +30,7 @@ class MessageEdit(QFrame):
         super().__init__(parent)
         self.setObjectName("messageEdit")
         self.text = _Field(text)
+        guard_enter(self.text)
         self.text.moveCursor(QTextCursor.MoveOperation.End)
         self.text.setAccessibleName("Text of the message")
         self.text.setToolTip(native_keys("The text of the message. Ctrl+Enter saves, Esc cancels"))

@@ -2,6 +2,7 @@
 
 from PySide6.QtCore import QObject, Signal, Slot
 
+from app.tabs.chat.unsent import UnsentTexts
 from app.tabs.chat.view.conversation_area import ConversationArea
 from app.tabs.chat.view.message_edit import MessageEdit
 from app.widgets.theme import SMALL
@@ -23,6 +24,7 @@ class MessageEditing(QObject):
     def __init__(self, area: ConversationArea) -> None:
         super().__init__(area)
         self._area = area
+        self.unsaved = UnsentTexts()  # by the message's id: what was typed when the field was taken away
         self.number = -1
         self.field: MessageEdit | None = None
 
@@ -30,9 +32,11 @@ class MessageEditing(QObject):
         """Edit a message, and give the keyboard to it."""
         self.end()
         item, self.number = self._area.column.items[number], number
-        self.field = MessageEdit(item.shown.message.content, sends=item.is_user, parent=self._area.viewport())
+        message = item.shown.message
+        text = self.unsaved.get(message.id) or message.content
+        self.field = MessageEdit(text, sends=item.is_user, parent=self._area.viewport())
         self.field.saved.connect(self._save)
-        self.field.cancelled.connect(self.end)
+        self.field.cancelled.connect(self._cancel)
         self.field.text.textChanged.connect(self._fit_height)
         self.field.show()
         self._fit_height()
@@ -40,9 +44,10 @@ class MessageEditing(QObject):
 
     @Slot()
     def end(self) -> None:
-        """Show the message again, as it is."""
+        """Show the message again, as it is. What was typed is shown when it is edited again."""
         if self.field is None:
             return
+        self.keep()
         field, self.field = self.field, None
         had_focus = field.isAncestorOf(field.window().focusWidget() or self._area)
         field.hide()
@@ -52,6 +57,12 @@ class MessageEditing(QObject):
         if had_focus:
             self._area.setFocus()
 
+    def keep(self) -> None:
+        """Remember what is typed and was not saved."""
+        if self.field is not None:
+            message, typed = self._area.column.items[self.number].shown.message, self.field.text.toPlainText()
+            self.unsaved.keep(message.id, "" if typed == message.content else typed)
+
     def place(self) -> None:
         """Lay the field over the message's bubble."""
         if self.field is not None:
@@ -59,10 +70,16 @@ class MessageEditing(QObject):
             top = self._area.column.top(self.number) - self._area.verticalScrollBar().value()
             self.field.setGeometry(bubble.translated(0, top).toRect().adjusted(SMALL, SMALL, -SMALL, -SMALL))
 
+    @Slot()
+    def _cancel(self) -> None:
+        message_id = self._area.column.items[self.number].shown.message.id
+        self.end()
+        self.unsaved.keep(message_id, "")
+
     @Slot(str)
     def _save(self, text: str) -> None:
         number = self.number
-        self.end()
+        self._cancel()
         self.saved.emit(number, text)
 
     @Slot()

@@ -1,9 +1,10 @@
 """What the model considered where it wrote a token, in a frame beside that token."""
 
-from PySide6.QtCore import QModelIndex, QRect, Qt, Signal
+from PySide6.QtCore import QEvent, QModelIndex, QObject, QRect, Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QFrame, QWidget
 
+from app.widgets.controls.small import application
 from app.widgets.label import Label
 from app.widgets.layout import column
 from app.widgets.theme import SMALL, TINY, set_role
@@ -14,6 +15,7 @@ from core.wording import percent
 
 WIDTH_PX = 300
 GAP_PX = 4  # between the token and the frame
+_LEFT = (QEvent.Type.Hide, QEvent.Type.WindowDeactivate)  # of the view and of its window
 
 
 class TokenPopup(QFrame):
@@ -21,14 +23,20 @@ class TokenPopup(QFrame):
 
     Signals:
         chosen: The id of an alternative that the user wants in the token's place.
-        closed: Esc was pressed in it.
+        closed: It should be closed: Esc was pressed in it, its view was hidden, or the focus or the user went elsewhere.
     """
 
     chosen = Signal(int)
     closed = Signal()
 
-    def __init__(self, parent: QWidget) -> None:
-        super().__init__(parent)
+    def __init__(self, view: QWidget) -> None:
+        """`view` shows the tokens; the popup lies over its window."""
+        super().__init__(view.window())
+        self._view = view
+        view.destroyed.connect(self.deleteLater)
+        view.installEventFilter(self)
+        view.window().installEventFilter(self)
+        application().focusChanged.connect(self._follow_focus)
         self.setObjectName("tokenPopup")
         self.setAccessibleName("Token")
         set_role(self, "card")
@@ -67,6 +75,18 @@ class TokenPopup(QFrame):
         """Go on in the list with the arrow keys."""
         self.alternatives.setFocus()
         self.alternatives.setCurrentIndex(self.alternatives.model().index(0, 0))
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() in _LEFT and not self.isHidden():
+            self.closed.emit()
+        return super().eventFilter(watched, event)
+
+    @Slot(QWidget, QWidget)
+    def _follow_focus(self, _before: QWidget | None, now: QWidget | None) -> None:
+        if now is None or self.isHidden():
+            return
+        if now is not self._view and not any(one.isAncestorOf(now) for one in (self, self._view)):
+            self.closed.emit()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() == Qt.Key.Key_Escape:

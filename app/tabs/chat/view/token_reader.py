@@ -39,10 +39,9 @@ class TokenReader(QObject):
     def popup(self) -> TokenPopup:
         """Made when it is first needed, in the window that the conversation is in."""
         if self._popup is None:
-            self._popup = TokenPopup(self._area.window())
+            self._popup = TokenPopup(self._area)
             self._popup.chosen.connect(self._choose)
             self._popup.closed.connect(self.close)
-            self._area.destroyed.connect(self._popup.deleteLater)
         return self._popup
 
     @property

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import (
 from app.tabs.inspect.long_view import LongView
 from app.tabs.inspect.phrase_edit import MOST_CHARACTERS
 from app.tabs.inspect.typed_text import TypedTextView
+from app.widgets.composing import guard_enter
 from app.widgets.controls.small import named_button
 from app.widgets.controls.wheel import ComboBox
 from app.widgets.label import Label
@@ -190,6 +191,7 @@ class PatchingView(LongView, TypedTextView):
     def _connect(self) -> None:
         self.source_edit.textEdited.connect(self._note_edit)
         self.source_edit.textChanged.connect(self._count)
+        guard_enter(self.source_edit)
         self.source_edit.returnPressed.connect(self._request)
         self.start_button.clicked.connect(self._request)
         self.map.cell_selected.connect(self._select)

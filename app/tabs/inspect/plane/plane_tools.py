@@ -6,6 +6,7 @@ from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent, QStandardItemModel
 from PySide6.QtWidgets import QLineEdit, QPushButton, QWidget
 
+from app.widgets.composing import guard_enter
 from app.widgets.controls.wheel import ComboBox
 from app.widgets.label import Label
 from app.widgets.layout import STRETCH, row
@@ -53,6 +54,7 @@ class PlaneTools(QWidget):
         for box in (self.method, self.colouring):
             box.setMinimumWidth(COMBO_WIDTH_PX)
         self.search = _SearchEdit()
+        guard_enter(self.search)
         self.search.setObjectName("planeSearchEdit")
         self.search.setClearButtonEnabled(True)
         self.search.setAccessibleName("Find a token")

@@ -6,9 +6,10 @@ from PySide6.QtCore import QTimer, Signal, Slot
 from PySide6.QtGui import QGuiApplication, QShowEvent
 from PySide6.QtWidgets import QPushButton, QWidget
 
+from app.widgets.controls.elided_label import ElidedLabel
 from app.widgets.controls.small import named_button
 from app.widgets.icons import give_icon
-from app.widgets.layout import row
+from app.widgets.layout import column, row
 from app.widgets.theme import set_role
 
 
@@ -42,11 +43,16 @@ STOP = {  # text, picture, tool tip
         "The run does not stop: close the program, and lose nothing that is saved",
     ),
 }
+RUN_LABELS = {  # before the run's name
+    RunState.PAUSED: "Paused:",
+    RunState.STOPPING: "Stopping",
+    RunState.OVERDUE: "Stopping",
+}
 NO_STOP = ("S&top", "stop", "End the run at the next step and save it")
 
 
 class RunButtons(QWidget):
-    """Three buttons in a row.
+    """Three buttons in a row, and above them the name of the run that Pause and Stop are for.
 
     Signals:
         start_requested: A run should begin.
@@ -71,17 +77,22 @@ class RunButtons(QWidget):
         self.pause_button = named_button("Pa&use", "pauseButton", "pause", PAUSE_HELP)
         text, picture, tip = NO_STOP
         self.stop_button = named_button(text, "stopButton", picture, tip)
-        row(*((button, 1) for button in self._buttons()), of=self)
+        self.run_label = ElidedLabel(
+            objectName="trainingRunLabel", accessibleName="Run that trains", role="muted"
+        )
+        self.run_label.hide()
+        column(self.run_label, row(*((button, 1) for button in self._buttons())), of=self)
         self.start_button.clicked.connect(self.start_requested)
         self.pause_button.clicked.connect(self._pause_or_go_on)
         self.stop_button.clicked.connect(self._stop_or_leave)
 
-    def show_state(self, state: RunState, obstacle: str, *, resumes: bool = False) -> None:
+    def show_state(self, state: RunState, obstacle: str, *, resumes: bool = False, run: str = "") -> None:
         """Let the user do what can be done now.
 
         Args:
             obstacle: Why no run can be started, or queued; empty where one can.
             resumes: Whether the start would let an earlier run go on.
+            run: The name of the run that trains, which Pause and Stop are for.
         """
         if state.is_active and not self._state.is_active:
             self._second_click.start(QGuiApplication.styleHints().mouseDoubleClickInterval())
@@ -100,6 +111,15 @@ class RunButtons(QWidget):
         )
         self.stop_button.setEnabled(state.is_active and state is not RunState.STOPPING)
         _relabel(self.stop_button, *STOP.get(state, NO_STOP))
+        self._name_run(run if state.is_active else "")
+
+    def _name_run(self, run: str) -> None:
+        """Say which run Pause and Stop are for: the form and the curves may show another one."""
+        self.run_label.setText(f"{RUN_LABELS.get(self._state, 'Training')} “{run}”")
+        self.run_label.setVisible(bool(run))
+        for button in (self.pause_button, self.stop_button):
+            text = button.text().replace("&", "")
+            button.setAccessibleName(f"{text} “{run}”" if run else text)
 
     def has_focus(self) -> bool:
         """Whether a button has the keyboard, or the row of them while all are disabled."""

@@ -20,7 +20,7 @@ from app.widgets.controls.small import named_button
 from app.widgets.controls.wheel import ComboBox
 from app.widgets.label import Label
 from app.widgets.layout import STRETCH, boxed, column, label_of
-from app.widgets.theme import MEDIUM, SMALL, set_role
+from app.widgets.theme import MEDIUM, SMALL, TINY, set_role
 from core.config.corpus import CleaningConfig, CorpusConfig
 from core.config.model import ModelConfig
 from core.config.personal import PersonalConfig
@@ -31,8 +31,9 @@ from core.config.sizes import presets_by_size
 from core.config.tokenizer import TokenizerConfig
 from core.config.toml import with_settings
 from core.config.training import TrainingConfig
+from core.errors.runs import RUN_NAME_RULE
 from core.planning.choice import Choice
-from core.runs.folder import as_run_name
+from core.runs.folder import as_run_name, run_name_note
 from core.wording import counted
 
 GROUPS: dict[str, tuple[str, type[Config]]] = {
@@ -46,7 +47,7 @@ TOKENIZER_HELP = (
 )
 PRESET_HELP = "Begin with the settings of a preset; each of them can be changed below"
 NAME_HELP = (
-    "What the run is called: letters of any script, digits and spaces; its folder gets a name made from it"
+    "What the run is called: letters of any script, digits, emoji and spaces; its folder has the same name"
 )
 WIDEST_LABELS = ("Documents", "Checkpoint")
 KEPT_APART = {  # settings of the training that stand in groups of their own
@@ -196,6 +197,10 @@ class RunForm(QWidget):
         """Show a name without its being a suggestion."""
         self.name_edit.setText(name)
 
+    def typed_name(self) -> str:
+        """The name that the user typed; "" for a suggestion."""
+        return "" if self.name() == self.suggested_name else self.name_edit.text()
+
     def suggest_name(self, name: str) -> None:
         """Put a free name into the form, unless the user has typed one, or it is fixed."""
         if self.name_edit.isEnabledTo(self) and self.name() in ("", self.suggested_name):
@@ -220,6 +225,8 @@ class RunForm(QWidget):
         self._preset_help = Label(wordWrap=True, role="muted")
         self.name_edit = QLineEdit(objectName="nameEdit", maxLength=64, accessibleName="Name of the run")
         self.name_edit.setToolTip(NAME_HELP)
+        self.name_note = Label(objectName="nameNote", wordWrap=True, visible=False, role="muted")
+        self.name_edit.textChanged.connect(self._show_name_note)
         self.name_edit.textChanged.connect(self.changed)
         self.tokenizer_button = named_button(
             "To&kenizer preview", "tokenizerButton", "search", TOKENIZER_HELP
@@ -238,7 +245,8 @@ class RunForm(QWidget):
         rows.addRow(self._label("D&ocuments", self.documents.choose_button), self.documents)
         rows.addRow(self._label("Size", self.size_choice.first), self.size_choice)
         rows.addRow(self.horizon.label, self.horizon.row)
-        rows.addRow(self._label("&Name", self.name_edit), self.name_edit)
+        name = column(self.name_edit, self.name_note, spacing=TINY)
+        rows.addRow(self._label("&Name", self.name_edit), name)
         self.details = Section(
             "runDetails", "&Details", self._make_details(), "Show or hide all other settings of the run"
         )
@@ -384,8 +392,15 @@ class RunForm(QWidget):
             return self._groups[group].problem()
         return ""
 
+    @Slot(str)
+    def _show_name_note(self, typed: str) -> None:
+        """Say what the run will be called where the name cannot be as it is typed; Start says where it has none."""
+        note = run_name_note(typed) if self.name() else ""
+        self.name_note.setText(note)
+        self.name_note.setVisible(bool(note))
+
     def _name_problem(self) -> str:
-        return "" if self.name() else "The run needs a name, with a letter or a digit in it."
+        return "" if self.name() else f"The run needs a name. {RUN_NAME_RULE}"
 
 
 def _without_filter(model: type[Config]) -> list[str]:

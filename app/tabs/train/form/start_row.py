@@ -61,11 +61,11 @@ class StartRow(QWidget):
         self.obstacle.mend_requested.connect(self._mend)
         column(self.obstacle, self.buttons, of=self)
 
-    def show_state(self, state: RunState, text: CountedText) -> None:
-        """Let the user do what can be done now."""
+    def show_state(self, state: RunState, text: CountedText, run: str = "") -> None:
+        """Let the user do what can be done now. `run` is the name of the run that trains."""
         self._state, self._text = state, text
         reason, (mend, _) = self._reason(), self._way_out()
-        self.buttons.show_state(state, reason, resumes=self._mode.resumes)
+        self.buttons.show_state(state, reason, resumes=self._mode.resumes, run=run)
         waits = text.is_counting or self._mode.waits or state.is_stopping
         self.obstacle.show_obstacle("" if waits else reason, mend)
 

@@ -1,10 +1,13 @@
 """Which checkpoint of a run to keep for ever, and under what name; and those that are kept."""
 
+from functools import partial
+
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QLineEdit, QPushButton, QWidget
 
 from app.widgets.controls.run_picker import CheckpointBox
 from app.widgets.controls.wheel import ComboBox
+from app.widgets.deletion_question import DeletionQuestion
 from app.widgets.label import Label
 from app.widgets.layout import column, form, label_of, row
 from app.widgets.theme import LARGE, MEDIUM, set_role
@@ -61,7 +64,7 @@ class KeepDialog(QDialog):
         self.problem = Label(objectName="keepProblem", wordWrap=True, visible=False, role="error")
         self.kept_box = ComboBox(objectName="keptBox", accessibleName="Kept checkpoints")
         self.kept_box.setToolTip("These stay whatever becomes of the run; Chat and Inspect can open them")
-        self.remove_button = QPushButton("&Stop keeping", objectName="letGoButton")
+        self.remove_button = QPushButton("&Stop keeping…", objectName="letGoButton")
         self.remove_button.setAccessibleName("Stop keeping the checkpoint")
         self.remove_button.setToolTip("Delete the kept copy; a checkpoint of the run itself stays")
         self.remove_button.clicked.connect(self._ask_to_remove)
@@ -108,4 +111,12 @@ class KeepDialog(QDialog):
 
     @Slot()
     def _ask_to_remove(self) -> None:
-        self.removal_requested.emit(self.kept_box.currentText())
+        name = self.kept_box.currentText()
+        question = DeletionQuestion(
+            "Delete the kept checkpoint",
+            f"Delete the kept checkpoint “{name}” of “{self._run.name}” permanently?",
+            "A checkpoint of the run itself stays.",
+            self,
+        )
+        question.agreed.connect(partial(self.removal_requested.emit, name))
+        question.open()

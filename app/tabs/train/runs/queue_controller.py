@@ -1,10 +1,10 @@
 """The queue of runs: what the tab asks of it, and the next one begun when one has ended."""
 
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QObject, Signal, Slot
-from PySide6.QtGui import QAction
 
 from app.context import Context
 from app.errors import present
@@ -33,9 +33,6 @@ class QueueController(QObject):
         self._entries: tuple[QueuedRun, ...] = ()
         self._failures: dict[str, str] = {}  # why runs did not begin, which therefore still wait
         self._goes_on = False  # with what is read next
-        self._removed: QueuedRun | None = None
-        self._undo = undo_removal(self)
-        self._undo.triggered.connect(self._put_back)
         tab.queue_requested.connect(self._enqueue)
         tab.queue.removal_requested.connect(self._dequeue)
         tab.queue.start_requested.connect(self.go_on)
@@ -95,16 +92,15 @@ class QueueController(QObject):
 
     @Slot(object)
     def _offer_undo(self, entry: QueuedRun) -> None:
-        self._removed = entry
         self.changed.emit()
         if entry.config is not None:
-            self._tab.banner.show_offer(f"{entry.name!r} was removed from the queue.", [self._undo])
+            self._tab.undo_offers.offer(
+                f"“{entry.name}” was removed from the queue.",
+                partial(self._put_back, entry.name, entry.config, entry.path),
+            )
 
-    @Slot()
-    def _put_back(self) -> None:
-        if self._removed is not None and self._removed.config is not None:
-            self._enqueue(self._removed.name, self._removed.config)
-        self._removed = None
+    def _put_back(self, name: str, config: RunConfig, place: Path) -> None:
+        self._change(partial(enqueue_run, self._workspace, name, config, place=place), self._notice_change)
 
     def _change(self, open_stream: OpenStream, then: Any) -> None:
         job = self._queues.start("runs", open_stream)
@@ -118,8 +114,3 @@ class QueueController(QObject):
     def names(self) -> set[str]:
         """The runs that wait."""
         return {entry.name for entry in self._entries}
-
-
-def undo_removal(parent: QObject) -> QAction:
-    """Puts a run back into the queue. Without a letter of Alt: Pause has it."""
-    return QAction("Undo", parent)

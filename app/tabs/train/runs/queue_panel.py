@@ -1,6 +1,7 @@
 """The runs that wait for their turn: shown where there are any."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from PySide6.QtCore import Qt, Signal, Slot
@@ -8,6 +9,7 @@ from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QListView, QWidget
 
 from app.widgets.controls.small import named_button
+from app.widgets.deletion_question import DeletionQuestion
 from app.widgets.label import Label
 from app.widgets.layout import column, row
 from app.widgets.rows import Rows
@@ -109,8 +111,19 @@ class QueuePanel(QWidget):
     @Slot()
     def _ask_to_remove(self) -> None:
         entry = self._rows.find(self.view.currentIndex().row())
-        if entry is not None:
+        if entry is None:
+            return
+        if entry.config is not None:
             self.removal_requested.emit(entry.name)
+            return
+        question = DeletionQuestion(
+            "Delete the queue entry",
+            f"Delete the entry “{entry.name}” permanently?",
+            "Its settings cannot be read, so it cannot be put back into the queue.",
+            self,
+        )
+        question.agreed.connect(partial(self.removal_requested.emit, entry.name))
+        question.open()
 
 
 def _preset(entry: QueuedRun) -> str:

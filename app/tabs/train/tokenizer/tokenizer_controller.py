@@ -15,7 +15,7 @@ from core.tasks.models.examine_tokenizer import TokenizerCard, examine_tokenizer
 
 
 class TokenizerController(QObject):
-    """Connects the tab, the queue "training" and the workspace. A run that is started meanwhile waits its turn.
+    """Connects the tab, the queue "tokenizer" and the workspace. A training that goes on is not waited for.
 
     What is typed in the window is taken apart in the queue "tokens", the newest text alone.
     """
@@ -45,7 +45,7 @@ class TokenizerController(QObject):
         self.stop()
         self._tab.tokenizer_window.show_started()
         stream = partial(self._examine, config, self._workspace)
-        self._job = self._queues.start("training", stream, doing="Training")
+        self._job = self._queues.start("tokenizer", stream, doing="Reading a tokenizer")
         self._job.arrived.connect(self._tab.tokenizer_window.show_events)
         self._job.ended.connect(self._end)
         self._job.failed.connect(self._fail)

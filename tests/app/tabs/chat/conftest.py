@@ -19,7 +19,7 @@ from core.runs.folder import Workspace
 from tests.app.showing import context_of
 
 
-@dataclass(frozen=True)
+@dataclass(unsafe_hash=True)
 class FakeModel:
     """A closed box with the facts that a window may see."""
 
@@ -30,6 +30,7 @@ class FakeModel:
     has_conversations: bool = True
     has_adapter: bool = False
     sampling: SamplingConfig = field(default_factory=lambda: SamplingConfig(temperature=0.5))
+    run: object = None
 
 
 class WordlessError(UserFacingError):

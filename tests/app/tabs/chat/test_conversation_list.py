@@ -8,17 +8,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PySide6.QtCore import QAbstractItemModel, QPoint, Qt
 from PySide6.QtTest import QAbstractItemModelTester
-from PySide6.QtWidgets import QLineEdit, QPushButton
+from PySide6.QtWidgets import QLineEdit
 
 from app.tabs.chat.kept.conversation_list import ConversationList, file_name
 from app.tabs.chat.kept.conversation_model import ConversationModel
 from app.tabs.chat.kept.list_controller import ListController
 from app.widgets.banner import Banner
+from app.widgets.undo_offers import UndoOffers
 from core.conversations.finding import ConversationSummary
 from core.conversations.message import Conversation, Message
 from core.conversations.store import ConversationStore
 from core.runs.folder import Workspace
 from tests.app.showing import context_of
+from tests.app.widgets.test_undo_offers import undo_button
 
 DAY = 24 * 3600
 NOON = time.mktime((*time.localtime()[:3], 12, 0, 0, 0, 0, -1))
@@ -231,7 +233,7 @@ def workspace(tmp_path):
 def controller(qtbot, view, workspace, queues):
     banner = Banner()
     qtbot.addWidget(banner)
-    controller = ListController(view, context_of(workspace, queues), banner, view)
+    controller = ListController(view, context_of(workspace, queues), banner, UndoOffers(view), view)
     controller.banner = banner
     controller.refresh()
     qtbot.waitUntil(lambda: titles(view) == ["A loop in Python", "Where is the sheep?"])
@@ -259,10 +261,24 @@ def test_a_deleted_conversation_comes_back_by_undo(controller, view, qtbot):
         view.delete.trigger()
     assert gone.args == ["abc0"]
     qtbot.waitUntil(lambda: titles(view) == ["A loop in Python"])
-    assert "“Where is the sheep?” was deleted." in controller.banner.text()
+    offers = view.findChild(UndoOffers)
+    assert offers.texts() == ["“Where is the sheep?” was deleted."]
     with qtbot.waitSignal(controller.opened) as opened:
-        controller.banner.findChildren(QPushButton)[-1].click()
+        undo_button(offers.offers()[0]).click()
     assert opened.args == ["abc0"]
+    qtbot.waitUntil(lambda: len(titles(view)) == 2)
+
+
+def test_two_deleted_conversations_come_back_one_by_one(controller, view, qtbot):
+    for number in range(2):
+        choose(view, f"abc{number}")
+        with qtbot.waitSignal(controller.deleted):
+            view.delete.trigger()
+    qtbot.waitUntil(lambda: titles(view) == [])
+    offers = view.findChild(UndoOffers)
+    undo_button(offers.offers()[0]).click()
+    qtbot.waitUntil(lambda: titles(view) == ["Where is the sheep?"])
+    undo_button(offers.offers()[0]).click()
     qtbot.waitUntil(lambda: len(titles(view)) == 2)
 
 

@@ -9,6 +9,7 @@ from app.tabs.chat import gestures as gestures_module
 from core.events.seen import SeenFound, SeenPassage
 from tests.app.tabs.chat.gestures import choose, let_write, press, say, shown, versions
 from tests.app.waiting import come_behind
+from tests.app.widgets.test_undo_offers import undo_button
 
 LEFT = Qt.MouseButton.LeftButton
 
@@ -39,8 +40,8 @@ def last(controller):
     return controller.session.leaf.id
 
 
-def banner_button(tab, text):
-    return next(b for b in tab.banner.findChildren(QPushButton) if b.text() == text)
+def press_undo(tab):
+    undo_button(tab.undo_offers.offers()[-1]).click()
 
 
 # A reply
@@ -105,9 +106,18 @@ def test_an_edited_reply_asks_nothing(tab, talked, models):
 def test_the_last_exchange_is_removed_and_the_banner_brings_it_back(tab, talked, qtbot):
     press(tab, qtbot, "Ctrl+Shift+Backspace")
     assert shown(tab) == []
-    assert tab.banner.text() == "The last exchange was removed."
-    qtbot.mouseClick(banner_button(tab, "Undo"), LEFT)
+    assert tab.undo_offers.texts() == ["The last exchange was removed."]
+    press_undo(tab)
     assert shown(tab) == ["Where?", "Mila lives"]
+
+
+def test_undo_key_takes_the_offer_away_and_new_chat_too(tab, talked, qtbot):
+    press(tab, qtbot, "Ctrl+Shift+Backspace")
+    talked.undo_stack.undo()
+    assert tab.undo_offers.texts() == []
+    press(tab, qtbot, "Ctrl+Shift+Backspace")
+    talked.begin_anew()
+    assert tab.undo_offers.texts() == []
 
 
 def test_the_last_reply_is_copied(tab, talked, qtbot):
@@ -202,7 +212,7 @@ def test_a_text_stays_where_it_is_read_when_its_last_part_is_removed(tab, texted
     press(tab, qtbot, "Ctrl+Shift+Backspace")
     assert tab.editor.text() == "A line.\n" * 300
     assert tab.editor.verticalScrollBar().value() == 150
-    qtbot.mouseClick(banner_button(tab, "Undo"), LEFT)
+    press_undo(tab)
     assert tab.editor.text().endswith("More.")
     assert tab.editor.verticalScrollBar().value() == 150
 

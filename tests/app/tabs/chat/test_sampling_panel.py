@@ -6,10 +6,12 @@ from PySide6.QtGui import QWheelEvent
 
 from app.tabs.chat.sampling.sampler_controller import SamplerController
 from app.tabs.chat.sampling.sampling_panel import SamplingPanel
+from app.widgets.undo_offers import UndoOffers
 from core.config.sampling import SamplingConfig
 from core.runs.folder import Workspace
 from core.runs.samplers import BUILT_IN, read_samplers, save_sampler
 from tests.app.showing import context_of
+from tests.app.widgets.test_undo_offers import undo_button
 
 LEFT = Qt.MouseButton.LeftButton
 
@@ -32,7 +34,7 @@ def workspace(tmp_path):
 @pytest.fixture
 def controller(panel, workspace, queues, qtbot):
     save_sampler(workspace.samplers, "Warm", SamplingConfig(temperature=1.5))
-    controller = SamplerController(panel, context_of(workspace, queues), panel)
+    controller = SamplerController(panel, context_of(workspace, queues), UndoOffers(panel), panel)
     controller.refresh()
     qtbot.waitUntil(queues.at_rest)
     return controller
@@ -188,6 +190,23 @@ def test_settings_are_kept_under_a_name(panel, controller, workspace, queues, qt
     assert names(panel) == ["Precise", "Balanced", "Creative", "Cool", "Warm"]
     assert panel.bar.box.currentText() == "Cool"
     assert read_samplers(workspace.samplers).named("Cool").sampling.temperature == 0.33
+
+
+@pytest.mark.parametrize("change", ["delete", "replace"])
+def test_deleted_or_replaced_settings_are_brought_back(panel, controller, queues, qtbot, change):
+    choose(panel, "Warm")
+    if change == "delete":
+        panel.bar.delete_action.trigger()
+        qtbot.waitUntil(lambda: "Warm" not in names(panel))
+    else:
+        panel.set_value(SamplingConfig(temperature=0.3))
+        save_as(panel, qtbot, "warm")
+        qtbot.waitUntil(lambda: "warm" in names(panel))
+    offers = panel.findChild(UndoOffers)
+    qtbot.waitUntil(lambda: offers.offers() != [])
+    undo_button(offers.offers()[0]).click()
+    qtbot.waitUntil(lambda: "Warm" in names(panel))
+    assert panel.bar.own("Warm").sampling.temperature == 1.5
 
 
 def test_one_is_renamed_and_deleted(panel, controller, queues, qtbot):

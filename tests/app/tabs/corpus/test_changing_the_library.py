@@ -13,6 +13,7 @@ from core.errors.system import DiskFullError
 from core.tasks.corpus import look_at_library
 from core.tasks.corpus.look_at_library import DocumentsListed, list_documents
 from tests.app.tabs.corpus.conftest import a_row, imported, keep
+from tests.app.widgets.test_undo_offers import undo_button
 
 
 def included(workspace):
@@ -74,6 +75,19 @@ def test_del_removes_and_undo_brings_back(qtbot, three, workspace, controller, s
         controller.library.undo_stack.undo()
     assert reported.args == ["Restored 1 document."]
     qtbot.waitUntil(lambda: shown() == ["a.txt", "b.txt", "c.txt"])
+
+
+def test_removed_documents_are_brought_back_by_the_visible_button(qtbot, three, controller, shown):
+    controller.library.remove([2])
+    qtbot.waitUntil(lambda: shown() == ["a.txt", "c.txt"])
+    controller.library.remove([3])
+    qtbot.waitUntil(lambda: shown() == ["a.txt"])
+    assert three.undo_offers.texts() == ["Removed 1 document. The files stay where they are."] * 2
+    undo_button(three.undo_offers.offers()[0]).click()
+    qtbot.waitUntil(lambda: shown() == ["a.txt", "b.txt"])
+    controller.library.undo_stack.undo()
+    qtbot.waitUntil(lambda: shown() == ["a.txt", "b.txt", "c.txt"])
+    assert three.undo_offers.texts() == []
 
 
 @pytest.fixture

@@ -20,6 +20,7 @@ from core.tasks.corpus import watch_folder
 from core.tasks.corpus.import_files import OWN_FILES_LEFT_OUT
 from tests.app.showing import context_of
 from tests.app.tabs.corpus.conftest import finished
+from tests.app.widgets.test_undo_offers import undo_button
 
 
 @pytest.fixture
@@ -241,6 +242,17 @@ def test_a_click_on_the_chip_ends_it(qtbot, tab, controller, watching, read, set
     click(tab.tools.watch_chip)
     assert not tab.tools.watch_chip.isVisible()
     assert settings.watched == ""
+    qtbot.waitUntil(queues.at_rest)
+
+
+def test_folder_that_is_left_is_offered_back(qtbot, tab, controller, watching, settings, queues):
+    controller.watch.watch(watching)
+    before = settings.watched
+    tab.watch_requested.emit(None)
+    assert settings.watched == ""
+    undo_button(tab.undo_offers.offers()[0]).click()
+    assert settings.watched == before
+    controller.watch.watch(None)
     qtbot.waitUntil(queues.at_rest)
 
 

@@ -25,12 +25,13 @@ from tests.app.showing import context_of
 from tests.app.tabs.inspect.made import made
 
 
-@dataclass(frozen=True)
+@dataclass(unsafe_hash=True)
 class FakeModel:
     name: str
     step: int
     weights: str = "float32"
     adapter: bool = True
+    run: object = None
 
 
 class LostError(UserFacingError):

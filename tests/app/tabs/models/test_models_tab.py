@@ -12,17 +12,20 @@ from PySide6.QtWidgets import QInputDialog, QLabel, QPushButton
 from app.tabs.models.controller import ModelsController
 from app.tabs.models.tab import ModelsTab
 from app.widgets.controls.section import Section
+from app.widgets.deletion_question import DeletionQuestion
 from core.config.toml import with_settings
 from core.control import StopToken
+from core.errors.runs import RUN_NAME_RULE
 from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
-from core.runs.notes import RunNotes, read_notes
+from core.runs.pointers import checkpoint_steps
 from core.tasks.models.export_model import export_model
 from core.tasks.training.train_model import train_model
 from tests.app.screens import close
 from tests.app.showing import context_of, shown
 from tests.app.tabs.models.model_screens import OFFERS, models, models_empty
-from tests.core.conftest import TEXTS, TINY, record_texts
+from tests.app.widgets.test_undo_offers import undo_button
+from tests.core.conftest import TINY
 
 
 def names(tab):
@@ -34,15 +37,6 @@ def tab(qtbot):
     tab = models()
     yield tab
     close(tab)
-
-
-@pytest.fixture(scope="module")
-def trained_once(tmp_path_factory):
-    """A workspace with the run "first"."""
-    workspace = Workspace(tmp_path_factory.mktemp("models") / "workspace")
-    record_texts(workspace, TEXTS)
-    list(train_model(workspace, "first", TINY, StopToken()))
-    return workspace
 
 
 @pytest.fixture
@@ -172,40 +166,45 @@ def test_a_real_run_is_renamed_removed_and_brought_back(qtbot, studio, trained_w
 
 
 def test_a_name_that_cannot_be_is_said(qtbot, studio):
-    studio.rename("first", "no/name")
+    studio.rename("first", "///")
     qtbot.waitUntil(studio.tab.banner.isVisible)
-    assert "no/name" in studio.tab.banner.text()
+    assert RUN_NAME_RULE in studio.tab.banner.text()
     assert names(studio.tab) == ["first"]
 
 
-def test_notes_are_kept_and_shown_again(qtbot, studio, trained_workspace):
-    page = studio.tab.page
-    assert not page.keep_button.isEnabled()
-    qtbot.keyClicks(page.tags_edit, "draft, novel")
-    qtbot.keyClicks(page.note_edit, "the warm one")
-    qtbot.mouseClick(page.keep_button, Qt.MouseButton.LeftButton)
-    run = trained_workspace.run("first")
-    qtbot.waitUntil(lambda: read_notes(run) == RunNotes(("draft", "novel"), "the warm one"))
-    qtbot.waitUntil(lambda: not page.keep_button.isEnabled())
+@pytest.mark.parametrize(("typed", "name"), [("🐑 flock", "🐑 flock"), ("no/name", "no-name")])
+def test_rename_follows_the_rule_of_names_and_says_it(qtbot, studio, typed, name):
+    studio.tab.ask_for_name("first")
+    dialog = studio.tab.findChild(QInputDialog, "renameDialog")
+    dialog.setTextValue(typed)
+    assert (name in dialog.labelText()) is (typed != name)
+    dialog.accept()
+    qtbot.waitUntil(lambda: names(studio.tab) == [name])
 
 
-def test_what_is_being_written_stays_while_the_runs_are_read_again(qtbot, studio):
-    page = studio.tab.page
-    qtbot.keyClicks(page.note_edit, "half a sen")
-    studio.refresh()
+def delete_first_checkpoint(qtbot, page):
+    page.saved_view.selectRow(0)
+    qtbot.mouseClick(page.delete_button, Qt.MouseButton.LeftButton)
+    return page.findChild(DeletionQuestion)
+
+
+def test_checkpoint_is_deleted_only_after_the_question(qtbot, studio, trained_workspace):
+    page, run = studio.tab.page, trained_workspace.run("first")
+    steps = checkpoint_steps(run)
+    question = delete_first_checkpoint(qtbot, page)
+    assert f"step {steps[0]}" in question.text()
+    assert question.defaultButton() is not question.delete_button
+    qtbot.keyClick(question, Qt.Key.Key_Return)  # which keeps it
     qtbot.waitUntil(studio.context.queues.at_rest)
-    assert page.note_edit.toPlainText() == "half a sen"
-    assert page.keep_button.isEnabled()
+    assert checkpoint_steps(run) == steps
 
 
 def test_a_checkpoint_goes_and_the_last_one_stays(qtbot, studio, trained_workspace):
     page = studio.tab.page
     for count in reversed(range(1, page.saved.rowCount())):
-        page.saved_view.selectRow(0)
-        qtbot.mouseClick(page.delete_button, Qt.MouseButton.LeftButton)
+        delete_first_checkpoint(qtbot, page).delete_button.click()
         qtbot.waitUntil(lambda count=count: page.saved.rowCount() == count)
-    page.saved_view.selectRow(0)
-    qtbot.mouseClick(page.delete_button, Qt.MouseButton.LeftButton)
+    delete_first_checkpoint(qtbot, page).delete_button.click()
     qtbot.waitUntil(studio.tab.banner.isVisible)
     assert len(Catalog(trained_workspace).summary("first").checkpoints) == 1
 
@@ -248,13 +247,73 @@ def test_settings_go_to_the_train_tab(qtbot, studio):
     assert asked.args[0].preset
 
 
-def test_what_is_open_in_the_window_is_not_removed(qtbot, studio):
-    studio.context.slot.open("first", "best", "Chat")
-    qtbot.waitUntil(lambda: studio.context.slot.model is not None)
+def open_in_chat(qtbot, studio):
+    slot = studio.context.slot
+    slot.open("first", "best", "Chat")
+    return slot
+
+
+def test_rename_of_open_run_lets_the_model_follow(qtbot, studio):
+    slot = open_in_chat(qtbot, studio)  # on its way still: the rename waits for it
+    with qtbot.waitSignal(studio.context.ways.run_moved) as told:
+        studio.rename("first", "pasture")
+    assert told.args == ["first", "pasture"]
+    assert (slot.model.name, slot.model.run.name) == ("pasture", "pasture")
+    qtbot.waitUntil(lambda: names(studio.tab) == ["pasture"])
+    assert studio.tab.page.run_name == "pasture"
+    assert not studio.tab.banner.isVisible()
+
+
+def test_removal_of_open_run_closes_the_model(qtbot, studio):
+    slot = open_in_chat(qtbot, studio)
     studio.remove(["first"])
-    qtbot.waitUntil(studio.tab.banner.isVisible)
-    assert "open in this window" in studio.tab.banner.text()
-    assert names(studio.tab) == ["first"]
+    qtbot.waitUntil(lambda: names(studio.tab) == [])
+    assert slot.model is None
+
+
+@pytest.mark.parametrize("change", ["rename", "remove"])
+def test_refused_change_keeps_the_page_and_says_what_to_end(qtbot, studio, change):
+    slot, tab = open_in_chat(qtbot, studio), studio.tab
+    qtbot.waitUntil(lambda: slot.model is not None)
+    lease = slot.lease("Chat", "writing a reply")
+    if change == "rename":
+        studio.rename("first", "pasture")
+    else:
+        studio.remove(["first"])
+    qtbot.waitUntil(tab.banner.isVisible)
+    assert "Chat is writing a reply" in tab.banner.text()
+    qtbot.waitUntil(studio.context.queues.at_rest)
+    studio.refresh()  # as when the tab comes to the front again
+    qtbot.waitUntil(studio.context.queues.at_rest)
+    assert tab.page.run_name == "first"
+    assert tab.page.title.isVisible()
+    assert [run.name for run in tab.view.selected()] == ["first"]
+    lease.release()
+
+
+def test_removed_run_is_brought_back_by_the_visible_button(qtbot, studio):
+    tab = studio.tab
+    tab.remove_action.trigger()
+    qtbot.waitUntil(lambda: names(tab) == [])
+    [offer] = tab.undo_offers.offers()
+    assert offer.text().startswith("Removed “first”.")
+    assert offer.isVisible()
+    undo_button(offer).click()
+    qtbot.waitUntil(lambda: names(tab) == ["first"])
+    assert tab.undo_offers.offers() == []
+    assert not studio.undo_stack.canUndo()
+
+
+def test_earlier_removal_is_undone_alone(qtbot, studio, two_runs):
+    tab = studio.tab
+    for name in ("first", "second"):
+        studio.remove([name])
+        qtbot.waitUntil(lambda name=name: name not in names(tab))
+    undo_button(tab.undo_offers.offers()[0]).click()
+    qtbot.waitUntil(lambda: names(tab) == ["first"])
+    studio.undo_stack.undo()
+    qtbot.waitUntil(lambda: sorted(names(tab)) == ["first", "second"])
+    assert tab.undo_offers.offers() == []
 
 
 @pytest.fixture
@@ -339,6 +398,8 @@ def test_data_sets_that_no_run_needs_are_shown_first_and_removed(qtbot, studio):
     assert not dialog.remove_button.isEnabled()  # a run needs it
     dialog.view.clearSelection()
     qtbot.mouseClick(dialog.remove_button, Qt.MouseButton.LeftButton)
+    assert (workspace.datasets / spare).exists()
+    dialog.findChild(DeletionQuestion).delete_button.click()
     qtbot.waitUntil(lambda: dialog.table.rowCount() == 1)
     assert dialog.said.text().startswith("Removed 1 data set: ")
     assert not (workspace.datasets / spare).exists()

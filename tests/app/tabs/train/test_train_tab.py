@@ -4,10 +4,12 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QAbstractButton, QComboBox, QLineEdit, QTableView, QWidget
 
+from app.tabs.train.run.prompts_dialog import PromptsDialog
 from app.tabs.train.tab import TrainTab
 from core.config.corpus import CleaningConfig
 from core.config.presets import AUTO, PRESETS
 from core.corpus.passages import CorpusTotals
+from core.errors.runs import RUN_NAME_RULE
 from core.events.base import Notice
 from core.events.runs import Evaluated, RunPrepared, SampleWritten, StepDone
 from core.runs.smoothing import Smoother
@@ -267,3 +269,41 @@ def test_while_a_run_trains_the_way_into_the_queue_is_not_the_main_button(tab):
 def test_a_run_that_was_only_measured_untrained_has_no_best_point(tab):
     tab.show_events([Evaluated(0, 7.0, 1096.6, 3.0, 0.1), *steps(1, 3)])
     assert tab.curves.loss.best is None
+
+
+def test_buttons_name_the_run_that_they_steer(tab):
+    assert not tab.buttons.run_label.isVisible()
+    tab.show_started("first")
+    tab.clear_run("second")  # another one is looked at
+    tab.show_looks_elsewhere(True)
+    assert tab.buttons.run_label.text() == "Training “first”"
+    assert tab.buttons.run_label.isVisible()
+    assert tab.buttons.stop_button.accessibleName() == "Stop “first”"
+    tab.show_paused(True)
+    assert tab.buttons.run_label.text() == "Paused: “first”"
+    assert tab.buttons.pause_button.accessibleName() == "Continue “first”"
+    tab.show_ended()
+    assert not tab.buttons.run_label.isVisible()
+    assert tab.buttons.stop_button.accessibleName() == "Stop"
+
+
+def test_prompts_of_a_run_that_is_looked_at_do_not_change_the_one_that_trains(tab, qtbot):
+    tab.show_started("first")
+    tab.show_looks_elsewhere(True)
+    qtbot.mouseClick(tab.samples.prompts_button, Qt.MouseButton.LeftButton)
+    dialog = tab.findChild(PromptsDialog)
+    with qtbot.assertNotEmitted(tab.prompts_chosen):
+        dialog.edit.setPlainText("Who?")
+        dialog.accept()
+    assert tab.form.sample_prompts() == ("Who?",)
+
+
+def test_name_that_no_folder_can_have_is_said_beside_its_field(tab):
+    tab.form.name_edit.setText("🐑 flock")
+    assert tab.form.name() == "🐑 flock"
+    assert not tab.form.name_note.isVisible()
+    tab.form.name_edit.setText("a/b")
+    assert tab.form.name() == "a-b"
+    assert tab.form.name_note.text().startswith("The run will be called “a-b”.")
+    tab.form.name_edit.setText("///")
+    assert tab.form.problem() == f"The run needs a name. {RUN_NAME_RULE}"

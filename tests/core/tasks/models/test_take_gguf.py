@@ -12,12 +12,15 @@ from core.control import StopToken
 from core.errors.base import UserFacingError
 from core.errors.exporting import NoForeignModelError
 from core.export import foreign_gguf
+from core.reporting.tables import differing_settings
 from core.runs.folder import Workspace
 from core.runs.loading import load_model
 from core.tasks.models.export_model import export_model
+from core.tasks.models.look_at_run import look_at_run
 from core.tasks.models.take_model import take_model
 from core.tasks.training.train_model import train_model
 from tests.core.export.test_gguf_file import QWEN3, SHAPES, WIDE
+from tests.core.tasks.models.test_change_runs import result
 
 TEXTS = ["the old dog", " hens  sleep", "a", ""]
 
@@ -177,3 +180,32 @@ def test_a_damaged_file_ends_in_a_sentence(file, tmp_path, seed):
         taken(tmp_path / "workspace", path)
     except UserFacingError as error:
         assert error.message.endswith(".")
+
+
+def without_name(fields, _tensors):
+    fields.pop("general.name")
+
+
+def test_run_is_named_after_its_file_header_or_folder(file, tmp_path):
+    workspace = Workspace(tmp_path / "workspace")
+    workspace.prepare()
+    own = rewritten(file, tmp_path / "SmolLM2-135M.gguf", without_name)
+    (tmp_path / "tiny folk").mkdir()
+    unnamed = rewritten(file, tmp_path / "tiny folk" / "model-q8_0.gguf", without_name)
+    names = [[*take_model(workspace, path, "", StopToken())][-1].name for path in (file, own, unnamed)]
+    assert names == ["first", "SmolLM2-135M", "tiny folk"]
+
+
+def test_imported_model_lists_only_the_settings_of_its_shape(file, tmp_path):
+    workspace = Workspace(tmp_path / "workspace")
+    workspace.prepare()
+    list(take_model(workspace, file, "guest", StopToken()))
+    page = result(look_at_run(workspace, "guest", StopToken()))
+    assert list(page.settings) == ["model"]
+    assert not any(row.preset_value for row in page.settings["model"])
+    assert page.record.summary.preset == ""
+    titles = [row.title for row in differing_settings([page.record.config] * 2, [True, False])]
+    assert "Learning rate" in titles  # known of one of them
+    assert not any(
+        row.group == "model" for row in differing_settings([page.record.config] * 2, [True, False])
+    )

@@ -216,3 +216,16 @@ def test_what_a_kill_has_left_of_a_copy_goes_unless_it_is_being_made(trained, tm
         assert draft.exists()
     assert module.remove_rest(target)
     assert [path for path in tmp_path.iterdir() if path.name.startswith(".new")] == []
+
+
+def test_remove_rests_returns_the_places_that_are_empty(tmp_path):
+    moved, stands, untouched = (tmp_path / name for name in ("moved", "stands", "untouched"))
+    for place in (moved, stands):
+        (tmp_path / f".{place.name}{module.LEFT}" / "runs").mkdir(parents=True)
+    stands.mkdir()
+    assert [module.has_rest(place) for place in (moved, stands, untouched)] == [True, True, False]
+    task = module.remove_rests([moved, stands, untouched], StopToken())
+    with pytest.raises(StopIteration) as ended:
+        next(task)
+    assert ended.value.value == (moved,)
+    assert [module.has_rest(place) for place in (moved, stands)] == [False, False]

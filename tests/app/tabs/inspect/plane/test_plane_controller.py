@@ -123,6 +123,15 @@ def test_a_new_phrase_goes_first_and_the_plane_is_asked_for_again(qtbot, view, p
     assert len(planes.asked) == 2
 
 
+def test_another_model_opens_without_waiting_for_the_plane(qtbot, view, planes, controller):
+    planes.may_end.clear()
+    view.show_inspected(made(), Selection())
+    qtbot.waitUntil(lambda: len(planes.asked) == 1)
+    with qtbot.waitSignal(controller.slot.changed):
+        controller.slot.open("barn", "best", "Chat")
+    assert not planes.may_end.is_set()
+
+
 def test_what_keeps_a_plane_from_being_shown_is_said(qtbot, view, planes, controller):
     planes.fails = True
     view.show_inspected(made(), Selection())

@@ -8,6 +8,7 @@ from app.tabs.train.tab import TrainTab
 from core.config.presets import preset_run
 from core.config.toml import with_settings
 from core.corpus.passages import CorpusTotals
+from core.errors.runs import RUN_NAME_RULE
 from core.events.runs import StepTimes
 from core.planning.machine import Machine
 from core.planning.plan_warnings import plan_warnings
@@ -130,7 +131,7 @@ def test_a_wrong_field_is_said_beside_start_and_leaves_the_plan(tab, qtbot):
 def test_a_name_that_is_missing_is_given_by_one_click(tab, qtbot):
     tab.show_totals(SAMPLE)
     tab.form.put_name("")
-    assert tab.obstacle.label.text() == "The run needs a name, with a letter or a digit in it."
+    assert tab.obstacle.label.text() == f"The run needs a name. {RUN_NAME_RULE}"
     qtbot.mouseClick(tab.obstacle.button, LEFT)
     assert tab.form.name() == "run"
     assert tab.buttons.start_button.isEnabled()

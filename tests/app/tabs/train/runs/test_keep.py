@@ -6,6 +6,7 @@ from PySide6.QtCore import QCoreApplication, QEvent, Qt
 from app.tabs.train.controller import TrainController
 from app.tabs.train.runs.keep_dialog import KeepDialog
 from app.tabs.train.tab import TrainTab
+from app.widgets.deletion_question import DeletionQuestion
 from core.config.run import RunConfig
 from core.config.toml import run_to_toml
 from core.events.runs import CheckpointSaved, StepDone
@@ -54,6 +55,7 @@ def test_kept_ones_are_listed_and_can_go(dialog, qtbot):
     dialog.kept_box.setCurrentIndex(1)
     with qtbot.waitSignal(dialog.removal_requested) as asked:
         qtbot.mouseClick(dialog.remove_button, LEFT)
+        dialog.findChild(DeletionQuestion).delete_button.click()
     assert asked.args == ["better"]
 
 

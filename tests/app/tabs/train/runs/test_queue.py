@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QPushButton
 from app.tabs.train.controller import TrainController
 from app.tabs.train.runs.queue_panel import QueueList
 from app.tabs.train.tab import TrainTab
+from app.widgets.deletion_question import DeletionQuestion
 from core.config.run import RunConfig
 from core.errors.base import UserFacingError
 from core.events.runs import RunEnded, RunPrepared, StepDone
@@ -18,6 +19,7 @@ from core.runs.interrupted import is_interrupted
 from core.runs.run_queue import QueuedRun, RunQueue
 from core.tasks.models.look_at_runs import list_runs
 from tests.app.showing import context_of
+from tests.app.widgets.test_undo_offers import undo_button
 
 LEFT = Qt.MouseButton.LeftButton
 
@@ -215,14 +217,28 @@ def test_a_run_that_cannot_begin_stays_in_the_queue_and_says_so(tab, workspace, 
 
 
 def test_a_queued_run_is_taken_out_by_key_and_put_back_by_undo(tab, controller, workspace, qtbot):
-    RunQueue(workspace).add("a", RunConfig())
+    for name in "ab":
+        RunQueue(workspace).add(name, RunConfig())
     controller.refresh()
-    qtbot.waitUntil(lambda: rows(tab) == ["a: Starter"])
+    qtbot.waitUntil(lambda: rows(tab) == ["a: Starter", "b: Starter"])
     tab.queue.view.setFocus()
     qtbot.keyClick(tab.queue.view, Qt.Key.Key_Delete)
-    qtbot.waitUntil(lambda: rows(tab) == [])
-    qtbot.mouseClick(offered(tab.banner, "Undo"), LEFT)
-    qtbot.waitUntil(lambda: rows(tab) == ["a: Starter"])
+    qtbot.waitUntil(lambda: rows(tab) == ["b: Starter"])
+    assert tab.undo_offers.texts() == ["“a” was removed from the queue."]
+    undo_button(tab.undo_offers.offers()[0]).click()
+    qtbot.waitUntil(lambda: rows(tab) == ["a: Starter", "b: Starter"])
+
+
+def test_unreadable_queue_entry_is_deleted_only_after_the_question(tab, controller, workspace, qtbot):
+    path = RunQueue(workspace).add("a", RunConfig()).path
+    path.write_text("damaged", encoding="utf-8")
+    controller.refresh()
+    qtbot.waitUntil(lambda: rows(tab) == ["a: did not begin"])
+    qtbot.mouseClick(tab.queue.remove_button, LEFT)
+    question = tab.queue.findChild(DeletionQuestion)
+    assert path.exists()
+    question.delete_button.click()
+    qtbot.waitUntil(lambda: not path.exists())
 
 
 def test_a_name_that_is_queued_already_is_refused_with_a_sentence(

@@ -17,6 +17,7 @@ from core.events.runs import DatasetProgress, LearningProgress
 from core.runs.folder import Workspace
 from core.tasks.models.examine_tokenizer import TokenizerCard, TokenizerFacts
 from core.tokenizers.char import CharTokenizer
+from tests.app.conftest import endless
 from tests.app.showing import context_of
 
 LEFT = Qt.MouseButton.LeftButton
@@ -111,6 +112,16 @@ def test_cancel_closes_the_window_and_ends_the_work(tab, window, examination, qt
     assert not window.isVisible()
     qtbot.waitUntil(examination.queues.at_rest)
     assert examination.stopped == 1
+
+
+def test_preview_does_not_wait_for_a_training(tab, window, examination, qtbot):
+    training = examination.queues.start("training", endless, doing="Training")
+    tab.tokenizer_requested.emit(tab.form.value())
+    qtbot.waitUntil(lambda: bool(examination.asked))
+    assert examination.queues.doing("tokenizer") == "Reading a tokenizer"
+    examination.allow()
+    training.stop()
+    qtbot.waitUntil(examination.queues.at_rest)
 
 
 def test_a_second_wish_takes_the_place_of_one_that_was_cancelled(tab, window, examination, qtbot):

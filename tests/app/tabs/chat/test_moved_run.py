@@ -1,0 +1,50 @@
+"""The Chat tab follows a run that is renamed, and closes the model of one that is removed."""
+
+import pytest
+
+from tests.app.tabs.chat.gestures import say
+
+
+@pytest.fixture
+def talked(tab, opened, models, qtbot):
+    say(tab, qtbot, opened, models, "Where?", "Mila ", "lives")
+    return opened
+
+
+def move(controller, workspace, name, new):
+    """As the Models tab does once the run was renamed or removed."""
+    if new:
+        workspace.run(name).root.rename(workspace.run(new).root)
+        controller.slot.rename_run(name, new)
+    else:
+        workspace.run(name).root.rename(workspace.root / "aside")
+        controller.slot.close_run(name)
+    controller.context.ways.run_moved.emit(name, new)
+
+
+def test_chat_goes_on_under_the_new_name(tab, talked, models, workspace, queues, qtbot):
+    move(talked, workspace, "first", "pasture")
+    qtbot.waitUntil(queues.at_rest)
+    conversation = talked.front.conversation
+    assert tab.model_bar.run_box.run_name == talked.models.name == conversation.run == "pasture"
+    assert {message.run for message in conversation.messages.values()} <= {"", "pasture"}
+    assert talked.slot.model is not None
+    say(tab, qtbot, talked, models, "Who?", "Mila")
+    assert conversation.branch()[-1].run == "pasture"
+    assert [asked[0] for asked in models.asked].count("open") == 1
+
+
+def test_removed_run_leaves_no_model(tab, talked, workspace, queues, qtbot):
+    tab.hide()  # else the newest run opens
+    move(talked, workspace, "first", "")
+    qtbot.waitUntil(queues.at_rest)
+    assert talked.slot.model is None
+    assert talked.models.name == ""
+    assert not tab.talk.send_button.isEnabled()
+
+
+def test_other_run_changes_nothing(tab, talked, workspace, queues, qtbot):
+    move(talked, workspace, "second", "pasture")
+    qtbot.waitUntil(queues.at_rest)
+    assert talked.models.name == "first"
+    assert talked.slot.model is not None

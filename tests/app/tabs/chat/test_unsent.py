@@ -1,0 +1,110 @@
+"""What was typed in the Chat tab and not sent is there again: per conversation, per message, and after a restart."""
+
+import pytest
+from PySide6.QtCore import QCoreApplication, QEvent
+
+from app.tabs.chat.controller import ChatController
+from app.tabs.chat.tab import ChatTab
+from app.tabs.chat.unsent import MAX_CHARACTERS, MAX_DRAFTS, UnsentTexts
+from core.conversations.message import Conversation
+from tests.app.showing import context_of
+from tests.app.tabs.chat.gestures import say
+from tests.app.tabs.chat.messages import user
+
+
+@pytest.fixture
+def talked(tab, opened, models, qtbot):
+    """A controller whose model was asked something and has replied."""
+    say(tab, qtbot, opened, models, "Where?", "Mila ", "lives")
+    return opened
+
+
+def another():
+    conversation = Conversation("chat", run="first")
+    conversation.add(user("Who?"))
+    return conversation
+
+
+def test_each_conversation_has_its_own_unsent_prompt(tab, talked, qtbot):
+    first = talked.front.conversation
+    qtbot.keyClicks(tab.prompt, "to the first")
+    talked.begin_anew()
+    assert tab.prompt.toPlainText() == ""
+    qtbot.keyClicks(tab.prompt, "to a new one")
+    talked.show_conversation(another())
+    assert tab.prompt.toPlainText() == ""
+    talked.show_conversation(first)
+    assert tab.prompt.toPlainText() == "to the first"
+    talked.begin_anew()
+    assert tab.prompt.toPlainText() == "to a new one"
+
+
+def test_sent_prompt_does_not_come_back(tab, talked, qtbot):
+    tab.prompt.clear()
+    talked.begin_anew()
+    qtbot.keyClicks(tab.prompt, "unsent")
+    talked.show_conversation(another())
+    talked.begin_anew()
+    tab.take_prompt()
+    talked.show_conversation(another())
+    talked.begin_anew()
+    assert tab.prompt.toPlainText() == ""
+
+
+def test_prompt_of_another_tab_leaves_the_typed_one_to_undo(tab, opened, qtbot):
+    qtbot.keyClicks(tab.prompt, "typed")
+    tab.show_prompt("asked for")
+    assert tab.prompt.toPlainText() == "asked for"
+    tab.prompt.undo()
+    assert tab.prompt.toPlainText() == "typed"
+
+
+def test_edit_that_was_not_saved_is_shown_again(tab, talked):
+    conversation = talked.front.conversation
+    tab.view.editing.begin(0)
+    tab.view.editing.field.text.setPlainText("Where then?")
+    talked.show_conversation(another())
+    talked.show_conversation(conversation)
+    tab.view.editing.begin(0)
+    assert tab.view.editing.field.text.toPlainText() == "Where then?"
+    tab.view.editing.field.cancelled.emit()
+    tab.view.editing.begin(0)
+    assert tab.view.editing.field.text.toPlainText() == "Where?"
+    tab.view.editing.field.cancelled.emit()
+
+
+def test_next_start_shows_what_was_typed(tab, talked, workspace, queues, qtbot):
+    conversation = talked.front.conversation
+    qtbot.keyClicks(tab.prompt, "half a sen")
+    tab.view.editing.begin(0)
+    tab.view.editing.field.text.setPlainText("Where then?")
+    kept = talked.remember()
+    next_tab = ChatTab()
+    controller = ChatController(next_tab, context_of(workspace, queues), next_tab)
+    controller.restore(kept)
+    assert next_tab.prompt.toPlainText() == ""  # it belongs to a conversation
+    controller.show_conversation(conversation)
+    assert next_tab.prompt.toPlainText() == "half a sen"
+    next_tab.view.editing.begin(0)
+    assert next_tab.view.editing.field.text.toPlainText() == "Where then?"
+    qtbot.waitUntil(queues.at_rest)
+    next_tab.deleteLater()
+    QCoreApplication.sendPostedEvents(next_tab, QEvent.Type.DeferredDelete)
+
+
+def test_oldest_texts_go_where_there_are_too_many():
+    texts = UnsentTexts()
+    for number in range(MAX_DRAFTS + 1):
+        texts.keep(str(number), "x")
+    assert (texts.get("0"), texts.get("1")) == ("", "x")
+    texts.keep("large", "x" * MAX_CHARACTERS)
+    other = UnsentTexts()
+    other.restore(texts.to_json())
+    assert (other.get("1"), len(other.get("large"))) == ("", MAX_CHARACTERS)
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{", "3", '"x"'])
+def test_texts_of_another_origin_are_ignored(text):
+    texts = UnsentTexts()
+    texts.restore(text)
+    assert texts.to_json() == "{}"
