@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from core.disk.drafts import draft_for
 from core.errors.base import UsageError, UserFacingError
 from core.errors.exporting import NoEarlierExportError
 from core.errors.system import WorkspaceError, system_error, workspace_error
@@ -17,7 +18,6 @@ PATIENCE_SECONDS = 2.0
 Identity = tuple[
     int, int
 ]  # a file's or a folder's device, and its number there: the same for every spelling of its path
-DRAFT = ".draft"  # how the name of a file ends that is being written
 
 
 class SuffixError(UsageError):
@@ -141,22 +141,12 @@ def writing_whole(path: Path) -> Iterator[BinaryIO]:
     Raises:
         DiskFullError, WorkspaceError: The old file stays.
     """
-    draft = path.with_name(f".{path.name}.{os.getpid()}{DRAFT}")  # no second process writes into it
-    with raising_disk_errors(path):
-        try:
-            with draft.open("wb") as file:
-                yield file
-                file.flush()
-                os.fsync(file.fileno())
-            rename(draft, path)
-        finally:
-            draft.unlink(missing_ok=True)
-
-
-def clear_drafts_in(folder: Path) -> None:
-    """Remove the drafts that killed writers left. Only for whoever alone writes here."""
-    for draft in folder.glob(f".*{DRAFT}"):
-        draft.unlink(missing_ok=True)
+    with raising_disk_errors(path), draft_for(path) as draft:
+        with draft.open("wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        rename(draft, path)
 
 
 def rename(source: Path, place: Path) -> None:
@@ -185,11 +175,20 @@ def sync(path: Path) -> None:
 
 
 def move_folder_into_place(draft: Path, place: Path) -> None:
-    """Give a finished folder its name; one that has the name already goes, but only after."""
+    """Give a finished folder its name; one that has the name already goes, but only after.
+
+    Raises:
+        OSError: The folder could not get its name; the one that was there has its name again.
+    """
     old = place.with_name(f".old-{place.name}")
     shutil.rmtree(old, ignore_errors=True)
     if place.exists():
         rename(place, old)
-    rename(draft, place)
+    try:
+        rename(draft, place)
+    except OSError:
+        with suppress(OSError):
+            rename(old, place)
+        raise
     sync(place.parent)
     shutil.rmtree(old, ignore_errors=True)

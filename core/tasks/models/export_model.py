@@ -2,7 +2,6 @@
 
 import os
 import re
-import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 
 from core.batches.dataset import Dataset, read_dataset
 from core.control import StopToken
+from core.disk.drafts import draft_for
 from core.disk.files import check_replaceable, move_folder_into_place, rename
 from core.errors.base import UserFacingError
 from core.errors.exporting import (
@@ -152,16 +152,13 @@ def refuse_target(
 
 @contextmanager
 def draft_beside(path: Path) -> Iterator[Path]:
-    """A folder to write into, which is gone in the end, unless it was given its name."""
-    draft = path.with_name(f".{path.name}.{os.getpid()}.draft")
-    try:
-        shutil.rmtree(draft, ignore_errors=True)  # of a process that was killed and had the same number
-        draft.mkdir()
-        yield draft
-    except OSError as cause:
-        raise system_error(OSError(cause.errno, cause.strerror, str(path))) from cause
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)
+    """Give a folder to write into, which is removed at the end unless it was renamed."""
+    with draft_for(path) as draft:
+        try:
+            draft.mkdir()
+            yield draft
+        except OSError as cause:
+            raise system_error(OSError(cause.errno, cause.strerror, str(path))) from cause
 
 
 def _dataset(workspace: Workspace, loaded: "LoadedModel", stop: StopToken) -> Dataset | None:
