@@ -20,7 +20,13 @@ import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
 
-from core.config.model import ModelConfig, count_parameters, position_gain, stretch_frequencies
+from core.config.model import (
+    ModelConfig,
+    count_parameters,
+    kv_cache_shape,
+    position_gain,
+    stretch_frequencies,
+)
 from core.errors.exporting import UnfaithfulExportError
 from core.export.material import NUMBER_BYTES, FilePart, Material, Shape, Verified
 from core.export.model_card import limits, shape_of, training_of, what_it_is
@@ -56,7 +62,7 @@ def obstacles(shape: Shape) -> Sequence[str]:
     config = shape.model
     found = [*others_obstacle(shape.tokenizer)]
     weights = count_parameters(config, shape.tokenizer.vocab_size) * NUMBER_BYTES[shape.number_type]
-    cache = 8 * config.n_layers * config.context_length * config.kv_heads * config.head_width
+    cache = 4 * math.prod(kv_cache_shape(config, 1, config.context_length))
     if weights + cache > MOST_BYTES:
         needs, most = file_size(round(weights + cache)), file_size(MOST_BYTES)
         found.append(f"it needs {needs} of memory, and a page gets {most} at most")
