@@ -11,16 +11,14 @@ from datetime import datetime
 from pathlib import Path
 from typing import TextIO
 
-import psutil
-
 from app import places
 from app.help.report import LOG_LINE, PACKAGE, version
+from core.disk.drafts import began_before_change
 
 RUNNING, LEFT = "running-", "crash-"
 MOST_LEFT = 5  # reports
 MOST_DEFECTS = 20  # of one run: a slot that fails at each painting would fill the disk
 LONGEST_READ = 16_000  # characters
-CLOCK_SECONDS = 2.0  # by which the clocks of processes and of files may differ
 
 
 class CrashReport:
@@ -106,9 +104,6 @@ def _settle(file: Path) -> bool:
 
 
 def _is_open(file: Path) -> bool:
-    """Whether the run that it belongs to goes on; a process that began after the file is another one."""
+    """Return whether the process that writes the report is running."""
     number = file.stem.rpartition("-")[2]
-    try:
-        return psutil.Process(int(number)).create_time() < file.stat().st_mtime + CLOCK_SECONDS
-    except (ValueError, psutil.Error):  # there is none, or it is another user's
-        return False
+    return number.isdecimal() and began_before_change(int(number), file)

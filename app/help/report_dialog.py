@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from PySide6.QtCore import QSize, QStandardPaths, Qt, Slot
+from PySide6.QtCore import QSize, Qt, Slot
 from PySide6.QtGui import QFontDatabase, QGuiApplication
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QFileDialog, QPlainTextEdit, QWidget
 
@@ -13,6 +13,7 @@ from app.widgets.geometry import bounded
 from app.widgets.label import Label
 from app.widgets.layout import column
 from app.widgets.theme import LARGE, set_role
+from app.widgets.write_dialog import documents_folder
 from core.disk.files import write_anywhere
 from core.errors.base import UserFacingError
 from core.system.packaged import APPLICATION
@@ -79,8 +80,7 @@ class ReportDialog(QDialog):
 
     @Slot()
     def _ask_where(self) -> None:
-        folder = QStandardPaths.writableLocation(QStandardPaths.StandardLocation.DocumentsLocation)
-        dialog = QFileDialog(self, "Save the report", folder, "Text (*.txt)")
+        dialog = QFileDialog(self, "Save the report", str(documents_folder()), "Text (*.txt)")
         dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
         dialog.setDefaultSuffix("txt")
         dialog.selectFile(FILE_NAME)

@@ -136,7 +136,9 @@ class WriteDialog(QDialog):
 
 
 def documents_folder() -> Path:
-    """Where a user keeps what is theirs."""
-    return Path(
-        QStandardPaths.writableLocation(QStandardPaths.StandardLocation.DocumentsLocation) or Path.home()
-    )
+    """Return the user's folder of documents, or the home folder if there is none. The folder exists."""
+    documents = QStandardPaths.writableLocation(QStandardPaths.StandardLocation.DocumentsLocation)
+    for folder in (documents, str(Path.home())):
+        if folder and Path(folder).is_dir():
+            return Path(folder)
+    return Path.cwd()

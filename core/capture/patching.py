@@ -85,7 +85,7 @@ def patch_in_steps(
     n_columns = config.n_heads if what == "head" else T
     rows = [(first, _columns(model, plain, source, what, first)) for first in _first_steps(model, what)]
     total = sum(len(columns) for _, columns in rows)
-    size = max(1, PASS_BYTES // (4 * T * max(3 * config.d_model, 2 * config.d_ff)))
+    size = max(1, PASS_BYTES // (4 * T * max(sum(config.qkv_rows), 2 * config.d_ff)))
     probs = plain.logits.softmax(dim=-1)[target].repeat(len(rows), n_columns)  # (rows, columns)
     done = 0
     for row, (first, columns) in enumerate(rows):

@@ -33,7 +33,8 @@ def export(
     out: Annotated[
         Path | None,
         typer.Option(
-            help="The folder or file to write; by default NAME-FORMAT, NAME.sheep or NAME.html, in the current folder.",
+            help="The folder or file to write; by default NAME-FORMAT, NAME.sheep or NAME.html, in the current folder. "
+            "With --format gguf, a name that ends in .gguf is a file without the folder.",
             parser=named_path,
             metavar="PATH",
         ),
@@ -45,7 +46,9 @@ def export(
             help=f"What weights are stored as, by default the first of the format ({number_types_help()}).",
         ),
     ] = "",
-    force: Annotated[bool, typer.Option("--force", help="Replace an earlier export.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace an earlier export in the same format.")
+    ] = False,
 ) -> int:
     """Write a run's model in another program's format, and load it back to see that it computes the same."""
     workspace = context.obj.workspace

@@ -1,6 +1,7 @@
 """What the user chooses about the transformer: every option that the reference documents name."""
 
 import math
+from collections.abc import Mapping
 from typing import Any, Literal, Self
 
 from pydantic import model_validator
@@ -252,34 +253,74 @@ def heads_beside(model: ModelConfig, d_model: int) -> int:
     return min(fitting, key=lambda heads: abs(heads - wish), default=model.n_heads)
 
 
+def block_shapes(model: ModelConfig) -> dict[str, tuple[int, ...]]:
+    """Return the shape of each weight of a block by its name in the block.
+
+    These and `outer_shapes` are the one description of the model's size: counts of parameters, checkpoints, optimizer
+    state and memory follow from them.
+    """
+    C, F, D = model.d_model, model.d_ff, model.head_width
+    rows = model.qkv_rows
+    shapes = _norm_shapes(model, "norm_1")
+    shapes |= _linear_shapes("attention.qkv_proj", sum(rows), C, model.has_qkv_bias)
+    if model.output_projection:
+        shapes |= _linear_shapes("attention.out_proj", C, rows[0], model.attention_bias)
+    if model.qk_norm:
+        shapes |= {"attention.q_norm.weight": (D,), "attention.k_norm.weight": (D,)}
+    if model.feed_forward:
+        shapes |= _norm_shapes(model, "norm_2")
+        for name in ("gate_proj", "up_proj") if model.activation == "swiglu" else ("up_proj",):
+            shapes |= _linear_shapes(f"feed_forward.{name}", F, C, model.feed_forward_bias)
+        shapes |= _linear_shapes("feed_forward.down_proj", C, F, model.feed_forward_bias)
+    return shapes
+
+
+def outer_shapes(model: ModelConfig, vocab_size: int) -> dict[str, tuple[int, ...]]:
+    """Return the shape of each weight outside of the blocks by its name; a tied head has no weight of its own."""
+    shapes: dict[str, tuple[int, ...]] = {"token_embedding.weight": (vocab_size, model.d_model)}
+    if model.positions == "learned":
+        shapes["position_embedding.weight"] = (model.context_length, model.d_model)
+    if model.norm == "pre":
+        shapes |= _norm_shapes(model, "final_norm")
+    if not model.tied_embeddings:
+        shapes["head.weight"] = (vocab_size, model.d_model)
+    if model.head_bias:
+        shapes["head.bias"] = (vocab_size,)
+    return shapes
+
+
+def _linear_shapes(name: str, n_out: int, n_in: int, bias: bool) -> dict[str, tuple[int, ...]]:
+    return {f"{name}.weight": (n_out, n_in)} | ({f"{name}.bias": (n_out,)} if bias else {})
+
+
+def _norm_shapes(model: ModelConfig, name: str) -> dict[str, tuple[int, ...]]:
+    if model.norm == "none":
+        return {}
+    kinds = ("weight", "bias") if model.norm_type == "layer_norm" else ("weight",)
+    return {f"{name}.{kind}": (model.d_model,) for kind in kinds}
+
+
 def projection_sizes(model: ModelConfig) -> dict[str, tuple[int, int]]:
     """Outputs and inputs of each projection that a block has, by name."""
-    C, F, rows = model.d_model, model.d_ff, model.qkv_rows
-    sizes = {"qkv_proj": (sum(rows), C)}
-    if model.output_projection:
-        sizes["out_proj"] = (C, rows[0])
-    if model.feed_forward:
-        gates = ("gate_proj",) if model.activation == "swiglu" else ()
-        sizes |= dict.fromkeys((*gates, "up_proj"), (F, C)) | {"down_proj": (C, F)}
-    return sizes
+    return {
+        name.split(".")[1]: (shape[0], shape[1])
+        for name, shape in block_shapes(model).items()
+        if len(shape) == 2
+    }
 
 
 def count_parameters(model: ModelConfig, vocab_size: int) -> int:
     """The number of weights that training changes, tied ones counted once. Nothing is built."""
-    C, F = model.d_model, model.d_ff
-    norm = 0 if model.norm == "none" else C * (2 if model.norm_type == "layer_norm" else 1)
-    rows, mixed = sum(model.qkv_rows), model.qkv_rows[0]
-    attention = rows * C + model.output_projection * mixed * C
-    attention += model.has_qkv_bias * rows + model.attention_bias * model.output_projection * C
-    attention += model.qk_norm * 2 * model.head_width
-    widening = 2 if model.activation == "swiglu" else 1
-    feed_forward = model.feed_forward * (
-        (widening + 1) * C * F + model.feed_forward_bias * (widening * F + C)
-    )
-    block = attention + feed_forward + (1 + model.feed_forward) * norm
-    embeddings = vocab_size * C + (model.positions == "learned") * model.context_length * C
-    head = (not model.tied_embeddings) * vocab_size * C + model.head_bias * vocab_size
-    return model.n_layers * block + embeddings + head + (model.norm == "pre") * norm
+    return model.n_layers * _numbers(block_shapes(model)) + _numbers(outer_shapes(model, vocab_size))
+
+
+def _numbers(shapes: Mapping[str, tuple[int, ...]]) -> int:
+    return sum(map(math.prod, shapes.values()))
+
+
+def kv_cache_shape(model: ModelConfig, sequences: int, n_positions: int) -> tuple[int, ...]:
+    """Return the shape of a buffer for keys and values, (L, 2, B, K, S, D)."""
+    return (model.n_layers, 2, sequences, model.kv_heads, n_positions, model.head_width)
 
 
 def stretch_frequencies(frequency: Any, model: ModelConfig) -> Any:

@@ -20,7 +20,8 @@ from core.datasets.build_tokenizer import Meter, TrainedTokenizer, build_tokeniz
 from core.datasets.fill_index import fill_index
 from core.datasets.locks import acquire, building_lock
 from core.datasets.unused_datasets import DATA_SET_WAITS, remove_unused, take_back
-from core.disk.files import clear_drafts_in, move_folder_into_place, raising_disk_errors, write_whole
+from core.disk.drafts import clear_leftovers
+from core.disk.files import move_folder_into_place, raising_disk_errors, write_whole
 from core.errors.base import DamagedDatasetError, EmptyCorpusError, UnknownDocumentError
 from core.errors.runs import DamagedRunError
 from core.events.base import Notice, Task
@@ -95,12 +96,15 @@ def build_dataset(
 
 
 def _remove_leftovers(datasets: Path) -> None:
-    """Remove what a process that was killed had begun. Only for the holder of the lock."""
+    """Remove what a process that was killed had begun. Only for the holder of the lock.
+
+    Training runs write into whole data sets without the lock, such as the mask of their loss: their drafts stay.
+    """
     for pattern in (f"{BUILDING}*", ".old-*"):
         for folder in datasets.glob(pattern):
             shutil.rmtree(folder, ignore_errors=True)
     for folder in datasets.glob("*/"):
-        clear_drafts_in(folder)
+        clear_leftovers(folder)
 
 
 def _find_or_build(

@@ -4,19 +4,20 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from core.disk.drafts import draft_for
 from core.errors.base import UsageError, UserFacingError
+from core.errors.exporting import NoEarlierExportError
 from core.errors.system import WorkspaceError, system_error, workspace_error
 
 PATIENCE_SECONDS = 2.0
 Identity = tuple[
     int, int
 ]  # a file's or a folder's device, and its number there: the same for every spelling of its path
-DRAFT = ".draft"  # how the name of a file ends that is being written
 
 
 class SuffixError(UsageError):
@@ -25,7 +26,8 @@ class SuffixError(UsageError):
     def __init__(self, what: str, path: Path, suffixes: Sequence[str]) -> None:
         super().__init__(what, path, suffixes)
         self.message = f"{what} cannot be saved as {path.suffix or 'a file without a suffix'}."
-        self.remedy = f"Choose a name that ends in {', '.join(suffixes[:-1])} or {suffixes[-1]}."
+        ends = " or ".join(part for part in (", ".join(suffixes[:-1]), *suffixes[-1:]) if part)
+        self.remedy = f"Choose a name that ends in {ends}."
 
 
 def checked_suffix(what: str, path: Path, suffixes: Sequence[str]) -> str:
@@ -38,6 +40,36 @@ def checked_suffix(what: str, path: Path, suffixes: Sequence[str]) -> str:
     if suffix not in suffixes:
         raise SuffixError(what, path, suffixes)
     return suffix
+
+
+def check_replaceable(path: Path, what: str, is_earlier: Callable[[Path], bool]) -> None:
+    """Check that writing `path` destroys nothing but an earlier file of the same kind.
+
+    An empty file may be replaced, too.
+
+    Args:
+        what: The kind with its article, such as "a report".
+        is_earlier: Returns True if the contents of a file are of that kind.
+
+    Raises:
+        NoEarlierExportError: Something else is there.
+    """
+    if not os.path.lexists(path):
+        return
+    if not path.is_file():
+        raise NoEarlierExportError(path, "it is not a file")
+    try:
+        is_known = path.stat().st_size == 0 or is_earlier(path)
+    except OSError as cause:
+        raise NoEarlierExportError(path, "it cannot be read") from cause
+    if not is_known:
+        raise NoEarlierExportError(path, f"it is not {what} of this program")
+
+
+def read_head(path: Path, size: int = 4096) -> bytes:
+    """Return the first `size` bytes of a file."""
+    with path.open("rb") as file:
+        return file.read(size)
 
 
 @contextmanager
@@ -109,22 +141,12 @@ def writing_whole(path: Path) -> Iterator[BinaryIO]:
     Raises:
         DiskFullError, WorkspaceError: The old file stays.
     """
-    draft = path.with_name(f".{path.name}.{os.getpid()}{DRAFT}")  # no second process writes into it
-    with raising_disk_errors(path):
-        try:
-            with draft.open("wb") as file:
-                yield file
-                file.flush()
-                os.fsync(file.fileno())
-            rename(draft, path)
-        finally:
-            draft.unlink(missing_ok=True)
-
-
-def clear_drafts_in(folder: Path) -> None:
-    """Remove the drafts that killed writers left. Only for whoever alone writes here."""
-    for draft in folder.glob(f".*{DRAFT}"):
-        draft.unlink(missing_ok=True)
+    with raising_disk_errors(path), draft_for(path) as draft:
+        with draft.open("wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        rename(draft, path)
 
 
 def rename(source: Path, place: Path) -> None:
@@ -153,11 +175,20 @@ def sync(path: Path) -> None:
 
 
 def move_folder_into_place(draft: Path, place: Path) -> None:
-    """Give a finished folder its name; one that has the name already goes, but only after."""
+    """Give a finished folder its name; one that has the name already goes, but only after.
+
+    Raises:
+        OSError: The folder could not get its name; the one that was there has its name again.
+    """
     old = place.with_name(f".old-{place.name}")
     shutil.rmtree(old, ignore_errors=True)
     if place.exists():
         rename(place, old)
-    rename(draft, place)
+    try:
+        rename(draft, place)
+    except OSError:
+        with suppress(OSError):
+            rename(old, place)
+        raise
     sync(place.parent)
     shutil.rmtree(old, ignore_errors=True)

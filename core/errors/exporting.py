@@ -72,7 +72,16 @@ class NoEarlierExportError(UserFacingError):
     path: Path
     reason: str
     message = "{path} is not replaced: {reason}."
-    remedy = "Choose another place with --out, or move it away."
+    remedy = "Choose another place, or move what is there away first."
+
+
+class FolderWithSuffixError(UsageError):
+    """A name that ends as a file's does, for an export that is a folder."""
+
+    format: str
+    path: Path
+    message = "An export in the format {format} is a folder, and “{path.name}” ends like the name of a file."
+    remedy = "Leave {path.suffix} out, or choose the format of such a file with --format."
 
 
 class UnfaithfulExportError(UserFacingError):

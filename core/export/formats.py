@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from core.errors.exporting import UnknownFormatError, UnknownNumberTypeError
+from core.disk.files import checked_suffix
+from core.errors.exporting import FolderWithSuffixError, UnknownFormatError, UnknownNumberTypeError
 from core.runs.folder import SHEEP
 from core.system.by_name import named
 
@@ -17,6 +18,19 @@ if TYPE_CHECKING:
     from core.export.material import FilePart, Material, Shape, Verified
 
 ROOM = "core.export"  # whose modules the records name
+FILE_SUFFIXES = (
+    ".gguf",
+    ".sheep",
+    ".html",
+    ".htm",
+    ".safetensors",
+    ".json",
+    ".bin",
+    ".pt",
+    ".pth",
+    ".onnx",
+    ".zip",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +46,8 @@ class ExportFormat:
         verification: `(Material, folder, ids) -> Verified`: loads the files back and compares; `ids` are token ids to
             compute logits for. Raises UnfaithfulExportError.
         suffix: Of an export that is a single file.
+        model_suffix: For a folder whose first part is useful alone: a place with this suffix becomes that file.
+        recognition: `(Path) -> bool`: whether a file is an earlier export in this format. Needed with a suffix.
         growth: How many bytes of the export a byte of the weights takes.
         besides: About how many bytes there are beside the weights, where they are many.
         is_of_adapters: It holds what a fine-tune with LoRA has learned, and nothing else.
@@ -44,6 +60,8 @@ class ExportFormat:
     parts: str
     verification: str
     suffix: str = ""
+    model_suffix: str = ""
+    recognition: str = ""
     growth: float = 1.0
     besides: int = 0
     is_of_adapters: bool = False
@@ -55,6 +73,26 @@ class ExportFormat:
     def parts_of(self, material: "Material") -> "Sequence[FilePart]":
         """The files that an export of this model has."""
         return tuple(named(ROOM, self.parts)(material))
+
+    def suffix_at(self, path: Path) -> str:
+        """Return the suffix of an export to `path` if the export is a single file, "" if it is a folder.
+
+        Raises:
+            SuffixError: The format is a single file, and `path` ends otherwise.
+            FolderWithSuffixError: The format is a folder, and `path` ends like the name of a file.
+        """
+        suffix = path.suffix.lower()
+        if self.suffix:
+            return checked_suffix(f"An export in the format {self.name}", path, [self.suffix])
+        if self.model_suffix and suffix == self.model_suffix:
+            return suffix
+        if suffix in FILE_SUFFIXES:
+            raise FolderWithSuffixError(self.name, path)
+        return ""
+
+    def is_earlier(self, path: Path) -> bool:
+        """Return whether a file is an export in this format that this program wrote."""
+        return bool(named(ROOM, self.recognition)(path))
 
     def verify(self, material: "Material", folder: Path, ids: Sequence[int]) -> "Verified":
         """Load what was written back, and compare.
@@ -82,6 +120,8 @@ FORMATS = (
         "gguf_file:obstacles",
         "gguf_file:parts",
         "gguf_file:verify",
+        model_suffix=".gguf",
+        recognition="gguf_file:is_own_file",
     ),
     ExportFormat(
         "sheep",
@@ -91,6 +131,7 @@ FORMATS = (
         "sheep_file:parts",
         "sheep_file:verify",
         SHEEP,
+        recognition="sheep_file:is_own_file",
     ),
     ExportFormat(
         "html",
@@ -100,8 +141,9 @@ FORMATS = (
         "html_page:parts",
         "html_page:verify",
         ".html",
-        4 / 3,  # in base64
-        200_000,  # scripts, and the curve as a picture
+        recognition="html_page:is_own_file",
+        growth=4 / 3,  # in base64
+        besides=200_000,  # scripts, and the curve as a picture
     ),
     ExportFormat(
         "peft",

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from core.config.model import QUANTIZED_BLOCK, ModelConfig
+from core.disk.files import read_head
 from core.errors.exporting import UnfaithfulExportError
 from core.export.hugging_face import TOLERANCE, architecture, curve_part, model_obstacles, twin_tensors
 from core.export.material import FilePart, Material, Shape, Verified
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
 
 TITLE = "GGUF file"
 MODEL = "model.gguf"
+MARK = (
+    "sheepop_studio.export"  # the first key of each file after the architecture: recognises an earlier export
+)
 SPACE = "\u2581"  # how the readers of these files write a space within a token
 
 # What the Modelfile of Ollama says of a conversation, as `CHAT_TEMPLATE` does
@@ -124,6 +128,12 @@ def verify(material: Material, folder: Path, ids: Sequence[int]) -> Verified:
     return Verified(difference, _encoder(reader))
 
 
+def is_own_file(path: Path) -> bool:
+    """Return whether the file is an earlier export in this format."""
+    head = read_head(path)
+    return head.startswith(b"GGUF") and MARK.encode() in head
+
+
 def gguf_tensors(material: Material) -> Iterator[tuple[str, "Tensor"]]:
     """The weights under their names there, each (out, in).
 
@@ -207,6 +217,7 @@ def _write(path: Path, material: Material) -> None:
 
     writer = GGUFWriter(path, architecture(material.model.config))
     try:
+        writer.add_uint32(MARK, 1)
         _add_shape(writer, material)
         _add_tokenizer(writer, material)
         for name, tensor in gguf_tensors(material):

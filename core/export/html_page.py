@@ -11,6 +11,7 @@ import base64
 import hashlib
 import json
 import math
+import mmap
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +20,13 @@ import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
 
-from core.config.model import ModelConfig, count_parameters, position_gain, stretch_frequencies
+from core.config.model import (
+    ModelConfig,
+    count_parameters,
+    kv_cache_shape,
+    position_gain,
+    stretch_frequencies,
+)
 from core.errors.exporting import UnfaithfulExportError
 from core.export.material import NUMBER_BYTES, FilePart, Material, Shape, Verified
 from core.export.model_card import limits, shape_of, training_of, what_it_is
@@ -42,6 +49,7 @@ WORKER = ("model.js", "tokenizer.js", "writing.js")
 WEIGHTS = "<!-- weights -->"  # where they are put
 PIECE_BEGIN, PIECE_END = '<script type="text/plain" class="weights">', "</script>\n"
 RECORD_BEGIN = '<script type="application/json" id="model">'
+GENERATOR = b'<meta name="generator" content="sheepop-studio">'
 TYPE_WORDS = {"f16": "float16", "q8_0": "8 bits (Q8_0)"}
 CONTROLS = {"temperature", "top_k", "top_p", "max_new_tokens", "seed", "stop", "end_prompt"}
 EXAMPLES = 3
@@ -54,7 +62,7 @@ def obstacles(shape: Shape) -> Sequence[str]:
     config = shape.model
     found = [*others_obstacle(shape.tokenizer)]
     weights = count_parameters(config, shape.tokenizer.vocab_size) * NUMBER_BYTES[shape.number_type]
-    cache = 8 * config.n_layers * config.context_length * config.kv_heads * config.head_width
+    cache = 4 * math.prod(kv_cache_shape(config, 1, config.context_length))
     if weights + cache > MOST_BYTES:
         needs, most = file_size(round(weights + cache)), file_size(MOST_BYTES)
         found.append(f"it needs {needs} of memory, and a page gets {most} at most")
@@ -99,6 +107,19 @@ def read_page(path: Path) -> tuple[Record, bytearray]:
             elif line.startswith(RECORD_BEGIN):
                 record = json.loads(line[len(RECORD_BEGIN) : -len(PIECE_END)])
     return record, weights
+
+
+def is_own_file(path: Path) -> bool:
+    """Return whether the file is an earlier export in this format: a page with the record of a model."""
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        if content.find(GENERATOR) < 0 or (start := content.find(RECORD_BEGIN.encode())) < 0:
+            return False
+        end = content.find(PIECE_END.encode(), start)
+        try:
+            record = json.loads(content[start + len(RECORD_BEGIN) : end])
+        except (ValueError, RecursionError):
+            return False
+    return isinstance(record, dict) and record.keys() >= {"config", "tokenizer", "tensors", "number_type"}
 
 
 def model_of(record: Record, weights: bytes | bytearray) -> Any:

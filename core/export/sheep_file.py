@@ -107,6 +107,15 @@ def read_about(path: Path) -> tuple[str, int]:
         return name, step
 
 
+def is_own_file(path: Path) -> bool:
+    """Return whether the file is an earlier export in this format."""
+    try:
+        read_about(path)
+    except NoSheepFileError:
+        return False
+    return True
+
+
 def unpack_run(path: Path, run: RunFolder, stop: StopToken) -> int:
     """Make the folder of a run, which must not exist, with the file's checkpoint as its best and its last.
 

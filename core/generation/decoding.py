@@ -4,12 +4,14 @@ Shapes
     B  rows of the batch    T  positions being computed    V  vocabulary
 """
 
+import math
 from collections.abc import Generator, Sequence
 from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
+from core.config.model import kv_cache_shape
 from core.config.sampling import SamplingConfig
 from core.control import StopToken
 from core.events.replies import ContextMoved
@@ -20,6 +22,7 @@ from core.generation.prefix import PrefixCache, common_prefix
 from core.generation.row import PLAIN_TEXT, Decoded, Row
 from core.generation.step import DecodingStep
 from core.model.kv_cache import KVCache
+from core.model.memory import cache_bytes
 from core.model.transformer import Transformer
 from core.tokenizers.tokenizer import PAD
 
@@ -28,7 +31,6 @@ if TYPE_CHECKING:
 
 Decoding = Decoded | ContextMoved
 
-CACHE_BYTES = 2**28  # of the caches of all rows of a batch
 READ_AT_ONCE = 128  # tokens, where someone may ask to stop
 MOST_ROWS = 64  # so that a stop is seen, and progress shown, often enough
 
@@ -99,10 +101,13 @@ def rows_at_once(model: Transformer, n_positions: int) -> int:
 
 def rows_in_memory(model: Transformer, n_positions: int) -> int:
     """How many rows of so many positions the memory that is meant for caches holds; at least one."""
-    config = model.config
-    positions = min(n_positions, config.context_length)
-    row_bytes = 2 * config.n_layers * positions * config.d_model * model.dtype.itemsize
-    return max(1, min(MOST_ROWS, CACHE_BYTES // max(row_bytes, 1)))
+    positions = min(n_positions, model.config.context_length)
+    return max(1, min(MOST_ROWS, cache_bytes(model.device) // max(row_bytes(model, positions), 1)))
+
+
+def row_bytes(model: Transformer, n_positions: int) -> int:
+    """Return the bytes of keys and values of one row of this many positions."""
+    return math.prod(kv_cache_shape(model.config, 1, n_positions)) * model.dtype.itemsize
 
 
 @torch.inference_mode()
@@ -118,7 +123,9 @@ def _decode(
         yield from ((number, moved) for number, moved in moves if moved)
         if stop.asked:
             return
-        logits = next_logits(step, _unread(batch, cache.length), cache)  # (B, V)
+        unread = _unread(batch, cache.length)
+        cache.reserve(cache.length + len(unread[0]))
+        logits = next_logits(step, unread, cache)  # (B, V)
         for at, (number, row) in enumerate(batch):
             if not row.done and len(row.ids) == cache.length:  # all of it was read
                 yield number, row.draw(logits[at], context_length)
@@ -139,6 +146,7 @@ def read_to_end(model: Transformer, row: Row, prefix: PrefixCache, stop: StopTok
     try:
         row.make_room(model.config.context_length)
         cache.truncate(_same(row))
+        cache.reserve(len(row.ids))
         for start in range(cache.length, len(row.ids), READ_AT_ONCE):
             if stop.asked:
                 return None

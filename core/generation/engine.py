@@ -14,11 +14,12 @@ from torch import Tensor
 
 from core.errors.runs import OutOfMemoryError, raising_memory_errors
 from core.events.replies import ContextMoved
-from core.generation.decoding import Decoding, next_logits, rows_in_memory
+from core.generation.decoding import Decoding, next_logits, row_bytes
 from core.generation.packed import scales_by_call
 from core.generation.prefix import common_prefix
 from core.generation.row import Row
 from core.generation.step import DecodingStep
+from core.model.memory import cache_bytes
 from core.model.slot_cache import SlotCache
 from core.model.transformer import Transformer
 
@@ -57,7 +58,8 @@ class Engine:
     rows that are computed together change each other's numbers, each is computed alone.
 
     A slot keeps what it has read after its row is gone, and a row that begins alike takes it and reads the rest alone.
-    The slots take no more memory than is meant for caches: it can be fewer than were asked for.
+    The rows that are there take no more memory than is meant for caches, whatever they come to: a row waits until it fits
+    beside them, and what free slots keep is forgotten where it is in the way.
     """
 
     def __init__(self, model: Transformer, n_slots: int) -> None:
@@ -65,7 +67,8 @@ class Engine:
         self.model, self._step = model, DecodingStep(model)
         self._context_length = model.config.context_length
         self._alone = scales_by_call(model)
-        self.n_slots = min(n_slots, rows_in_memory(model, self._context_length))
+        self.n_slots = n_slots
+        self._most_bytes = cache_bytes(model.device)
         self._cache = SlotCache(model.config, self.n_slots, model.device, model.dtype)
         # in the cache's order: first those that are written, then those whose prompt is being read, then the free ones
         self._slots = [_Slot(number) for number in range(self.n_slots)]
@@ -83,6 +86,34 @@ class Engine:
         """How many rows can be admitted now."""
         return self.n_slots - self.active
 
+    def can_admit(self, row: Row) -> bool:
+        """Return whether a slot is free and the row's cache fits beside the others; a row alone always does."""
+        return bool(self.free_slots) and (
+            not self.active or self._fits(self.active + 1, self._longest_with(row))
+        )
+
+    def _fits(self, n_sequences: int, n_positions: int) -> bool:
+        return n_sequences * row_bytes(self.model, n_positions) <= self._most_bytes
+
+    def _longest_with(self, row: Row) -> int:
+        """Return how many positions the longest row can come to: one of those that are there, or this one."""
+        rows = [*(slot.row for slot in self._slots if slot.row is not None), row]
+        return min(self._context_length, max(len(each.ids) + each.config.max_new_tokens for each in rows))
+
+    def _limit_cache(self, row: Row) -> None:
+        """Let the cache have as many sequences as fit, and one for each row in any case.
+
+        What it has been allocated is kept where it leaves room for the row; else it is cut.
+        """
+        longest = self._longest_with(row)
+        positions = max(longest, self._cache.n_positions)
+        if not self._fits(self.active + 1, positions):
+            positions = longest
+        fitting = self._most_bytes // max(1, row_bytes(self.model, positions))
+        self._cache.limit(min(self.n_slots, max(self.active + 1, fitting)), positions)
+        for place, slot in enumerate(self._slots[self.active :], self.active):
+            slot.ids = slot.ids[: self._cache.lengths[place]] if place < len(self._cache.lengths) else ()
+
     @torch.inference_mode()
     def admit(self, row: Row) -> int:
         """Give a row a slot, and say which; the next steps read its prompt, and then write it.
@@ -95,6 +126,7 @@ class Engine:
         place = self.active
         moved = row.make_room(self._context_length)
         row.read = []
+        self._limit_cache(row)
         chosen = self._best_slot(row.ids, place)
         self._cache.reserve(chosen + 1, 0)
         self._swap(chosen, place)
@@ -221,7 +253,7 @@ class Engine:
 
     def _best_slot(self, ids: Sequence[int], first_free: int) -> int:
         """The free place that holds most of how `ids` begin, if that is half of them; else the least recently used."""
-        free = range(first_free, self.n_slots)
+        free = range(first_free, self._cache.most_sequences)
         same = {place: common_prefix(self._slots[place].ids, ids) for place in free}
         best = max(free, key=lambda place: same[place])
         if 2 * same[best] >= len(ids) and not self._alone:

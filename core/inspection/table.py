@@ -19,6 +19,10 @@ class Table:
     columns: tuple[str, ...]
     rows: Sequence[tuple[Cell, ...]]
 
+    def empty(self) -> "Table":
+        """Return the same table without rows."""
+        return Table(self.title, self.columns, ())
+
     def as_csv(self) -> str:
         """As RFC 4180 has it, floats with all digits that they have in float32; texts in quotation marks, numbers without.
 

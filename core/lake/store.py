@@ -1,6 +1,5 @@
 """Where a lake lies: a folder of this machine, or a place in an object store, by `fsspec`. What is put there is whole or not there."""
 
-import os
 import shutil
 import sys
 import tempfile
@@ -9,7 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from core.disk.files import DRAFT, rename, sync
+from core.disk.drafts import draft_for
+from core.disk.files import rename, sync
 from core.errors.lake import StoreError
 from core.lake.engine import cluster_package
 
@@ -77,13 +77,10 @@ class Store:
         if self.is_folder:
             target = Path(self.path(name))
             target.parent.mkdir(parents=True, exist_ok=True)
-            draft = target.with_name(f".{target.name}.{os.getpid()}{DRAFT}")
-            try:
+            with draft_for(target) as draft:
                 yield draft
                 sync(draft)
                 rename(draft, target)
-            finally:
-                draft.unlink(missing_ok=True)
             return
         with tempfile.TemporaryDirectory(prefix="lake-") as folder:
             draft = Path(folder) / "draft"

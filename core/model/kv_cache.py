@@ -11,7 +11,9 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from core.config.model import ModelConfig
+from core.config.model import ModelConfig, kv_cache_shape
+
+MIN_POSITIONS = 64  # of a buffer that grows
 
 
 class LayerCache:
@@ -49,15 +51,29 @@ class KVCache:
         n_positions: int | None = None,
     ) -> None:
         S = config.context_length if n_positions is None else min(n_positions, config.context_length)
-        shape = (config.n_layers, 2, batch_size, config.kv_heads, S, config.head_width)
+        shape = kv_cache_shape(config, batch_size, S)
+        self._longest = config.context_length
         self._use(torch.empty(shape, device=device, dtype=dtype), 0)  # (L, 2, B, H, S, D)
 
     @classmethod
     def over(cls, buffer: Tensor, length: int) -> "KVCache":
         """A cache in a buffer that is there already, (L, 2, B, H, S, D), and holds so many positions."""
         cache = cls.__new__(cls)
+        cache._longest = buffer.shape[4]
         cache._use(buffer, length)
         return cache
+
+    def reserve(self, n_positions: int) -> None:
+        """Have room for at least this many positions, up to the context.
+
+        The buffer grows to twice its size, so that it is copied seldom.
+        """
+        if n_positions <= (S := self._buffer.shape[4]) or self._longest == S:
+            return
+        size = grown(S, min(n_positions, self._longest), MIN_POSITIONS, self._longest)
+        larger = self._buffer.new_empty((*self._buffer.shape[:4], size, self._buffer.shape[5]))
+        larger[..., : self.length, :] = self._buffer[..., : self.length, :]
+        self._use(larger, self.length)  # (L, 2, B, H, S, D)
 
     @property
     def length(self) -> int:
@@ -103,3 +119,11 @@ class KVCache:
     def _use(self, buffer: Tensor, length: int) -> None:
         self._buffer = buffer  # (L, 2, B, H, S, D)
         self.layers = [LayerCache(buffer[layer], length) for layer in range(len(buffer))]
+
+
+def grown(size: int, needed: int, fewest: int, most: int) -> int:
+    """Twice the size, as often as it takes to copy seldom."""
+    size = max(size, min(fewest, most))
+    while size < needed:
+        size = min(2 * size, most)
+    return size

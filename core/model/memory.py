@@ -9,6 +9,8 @@ from core.errors.runs import ModelTooLargeError
 from core.model.requirements import bytes_to_train
 from core.system.memory import free_bytes
 
+MIN_CACHE_BYTES, DEFAULT_CACHE_BYTES, MAX_CACHE_BYTES = 2**26, 2**28, 2**34
+
 
 def check_memory_to_train(
     config: ModelConfig,
@@ -55,6 +57,18 @@ def check_memory(needed: int, device: torch.device) -> None:
     available = available_bytes(device)
     if available is not None and needed > available:
         raise ModelTooLargeError(needed, available)
+
+
+def cache_bytes(device: torch.device) -> int:
+    """Return how many bytes keys and values of several sequences may take: a quarter of the device's free memory.
+
+    Swap does not count. The result lies between `MIN_CACHE_BYTES` and `MAX_CACHE_BYTES`; it is `DEFAULT_CACHE_BYTES` where
+    free memory is not known, as on Apple GPUs.
+    """
+    free = free_bytes() if device.type == "cpu" else available_bytes(device)
+    if free is None:
+        return DEFAULT_CACHE_BYTES
+    return min(max(free // 4, MIN_CACHE_BYTES), MAX_CACHE_BYTES)
 
 
 def available_bytes(device: torch.device) -> int | None:

@@ -5,7 +5,6 @@ from core.config.training import TrainingConfig
 
 FLOAT_BYTES = 4
 LOGITS_AT_ONCE = 1 << 25  # 128 MiB of float32: a larger batch's head and loss are computed chunk by chunk
-COPIES = 4  # of each weight while training: itself, its gradient and AdamW's two moments
 
 
 def trained_parameters(config: ModelConfig, vocab_size: int, training: TrainingConfig) -> int:
@@ -13,8 +12,20 @@ def trained_parameters(config: ModelConfig, vocab_size: int, training: TrainingC
     if not training.lora_rank:
         return count_parameters(config, vocab_size)
     sizes = projection_sizes(config)
-    adapted = [sizes[name] for name in training.lora_targets or sizes]
+    adapted = [sizes[name] for name in training.lora_targets or sizes if name in sizes]
     return config.n_layers * training.lora_rank * sum(map(sum, adapted))
+
+
+def optimizer_numbers(config: ModelConfig, vocab_size: int, training: TrainingConfig) -> int:
+    """Return how many numbers the optimizer keeps, without its counts of steps: two moments of each weight.
+
+    Muon keeps one moment of the matrices in the blocks. It leaves adapters to AdamW.
+    """
+    moments = 2 * trained_parameters(config, vocab_size, training)
+    if training.optimizer == "muon" and not training.lora_rank:
+        matrices = projection_sizes(config).values()
+        moments -= config.n_layers * sum(rows * columns for rows, columns in matrices)
+    return moments
 
 
 def bytes_to_train(
@@ -27,23 +38,25 @@ def bytes_to_train(
 ) -> int:
     """The least that a training step holds at once: weights, gradients, moments, an average, and what one pass keeps.
 
-    Counted from what autograd saves: per position and block 6 C, with a feed-forward part 2 C + 2 F more, or 4 F with
-    SwiGLU (C model width, F feed-forward width), 2 C for the norm of queries and keys, a quarter less under autocast,
-    and one float per token of the vocabulary, up to `LOGITS_AT_ONCE`. Dropout masks and buffers of the moment are left out,
+    Counted from what autograd saves: per position and block 2 C, queries, keys, values and the mixed values, with a
+    feed-forward part 2 C + 2 F more, or 4 F with SwiGLU (C model width, F feed-forward width), queries and keys once more
+    for their norm, a quarter less under autocast, and one float per token of the vocabulary, up to `LOGITS_AT_ONCE`. Dropout masks and buffers of the moment are left out,
     so that nothing is refused that could have run.
 
     Args:
         shards: How many processes share the weights out; each gathers one block and what is outside of them, with gradients.
     """
     widths = 4 if config.activation == "swiglu" else 2
-    width = (6 + 2 * config.qk_norm) * config.d_model
+    queries, keys, values = config.qkv_rows
+    width = 2 * config.d_model + 2 * queries + keys + values + config.qk_norm * (queries + keys)
     width += config.feed_forward * (2 * config.d_model + widths * config.d_ff)
     positions = batch_size * config.context_length
     kept = positions * config.n_layers * width * (0.75 if autocast else 1.0)
     logits = min(positions * vocab_size, LOGITS_AT_ONCE)
     averaged = training.average_decay > 0
     trained = trained_parameters(config, vocab_size, training)
-    weights = count_parameters(config, vocab_size) + (COPIES - 1 + averaged) * trained
+    weights = count_parameters(config, vocab_size) + (1 + averaged) * trained  # gradients, and an average
+    weights += optimizer_numbers(config, vocab_size, training)
     weights += trained if training.lora_rank else 0  # beside the weights themselves
     weights += training.teachers * count_parameters(config, vocab_size)
     if shards > 1:
@@ -53,28 +66,19 @@ def bytes_to_train(
 
 
 def checkpoint_bytes(config: ModelConfig, vocab_size: int, training: TrainingConfig) -> int:
-    """What one checkpoint takes on the disk: weights and optimizer state, names and shapes left out.
+    """Return the bytes of one checkpoint: weights and optimizer state, without names, shapes and counts of steps.
 
-    AdamW keeps two moments of each weight, Muon one of the matrices that it updates; a running average is one more copy.
+    A running average is one more copy of what is trained.
     """
-    parameters = count_parameters(config, vocab_size)
     trained = trained_parameters(config, vocab_size, training)
-    of_muon = _hidden_weights(config) if training.optimizer == "muon" and not training.lora_rank else 0
-    copies = 2 + (training.average_decay > 0)
-    adapters = trained if training.lora_rank else 0
-    return FLOAT_BYTES * (parameters + adapters + copies * trained - of_muon)
-
-
-def _hidden_weights(config: ModelConfig) -> int:
-    """Those in the matrices of the blocks."""
-    C, F = config.d_model, config.d_ff
-    attention = (3 + config.output_projection) * C * C
-    matrices = 3 if config.activation == "swiglu" else 2
-    return config.n_layers * (attention + config.feed_forward * matrices * C * F)
+    numbers = count_parameters(config, vocab_size) + optimizer_numbers(config, vocab_size, training)
+    numbers += trained if training.lora_rank else 0
+    numbers += trained if training.average_decay > 0 else 0
+    return FLOAT_BYTES * numbers
 
 
 def model_flops_per_token(model: ModelConfig, vocab_size: int) -> int:
-    """What the mathematics of one training step asks for: 6 N + 12 L C T, however it is computed.
+    """What the mathematics of one training step asks for: 6 N + 12 L H D T, however it is computed.
 
     N are the weights that are multiplied with: the head's count, look-ups in tables do not. The attention's part is not
     halved for the mask, so that shares can be compared with published ones.
@@ -86,4 +90,4 @@ def model_flops_per_token(model: ModelConfig, vocab_size: int) -> int:
     tables = model.context_length * model.d_model if model.positions == "learned" else 0
     tables += head if not model.tied_embeddings else 0
     weights = count_parameters(model, vocab_size) - tables
-    return 6 * weights + 12 * model.n_layers * model.d_model * model.context_length
+    return 6 * weights + 12 * model.n_layers * model.qkv_rows[0] * model.context_length

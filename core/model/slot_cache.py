@@ -11,10 +11,10 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from core.config.model import ModelConfig
-from core.model.kv_cache import KVCache
+from core.config.model import ModelConfig, kv_cache_shape
+from core.model.kv_cache import MIN_POSITIONS, KVCache, grown
 
-FEWEST_POSITIONS = 64  # that there is room for from the beginning
+FEWEST_POSITIONS = MIN_POSITIONS  # that there is room for from the beginning
 
 
 class NextPositions(NamedTuple):
@@ -39,8 +39,9 @@ class SlotCache:
         self, config: ModelConfig, most_sequences: int, device: torch.device, dtype: torch.dtype
     ) -> None:
         self.lengths: list[int] = []  # of N sequences, in positions
-        self._most_sequences, self._longest = most_sequences, config.context_length
-        shape = (config.n_layers, 2, 0, config.kv_heads, 0, config.head_width)
+        self.most_sequences, self._longest = most_sequences, config.context_length
+        self._most_positions = config.context_length
+        shape = kv_cache_shape(config, 0, 0)
         self._buffer = torch.zeros(shape, device=device, dtype=dtype)  # (L, 2, N, H, S, D)
 
     def reserve(self, n_sequences: int, n_positions: int) -> None:
@@ -54,12 +55,24 @@ class SlotCache:
         L, _, N, H, S, D = self._buffer.shape
         if n_sequences <= N and n_positions <= S:
             return
-        sequences = _grown(N, n_sequences, 1, self._most_sequences)
-        positions = _grown(S, n_positions, FEWEST_POSITIONS, self._longest)
+        sequences = grown(N, n_sequences, 1, max(n_sequences, self.most_sequences))
+        positions = grown(S, n_positions, FEWEST_POSITIONS, max(n_positions, self._most_positions))
         larger = self._buffer.new_zeros((L, 2, sequences, H, positions, D))  # zeros, for a mask hides no nan
         larger[:, :, :N, :, :S] = self._buffer
         self._buffer = larger  # (L, 2, N, H, S, D)
         self.lengths += [0] * (sequences - N)
+
+    @property
+    def n_positions(self) -> int:
+        """How many positions of each sequence there is room for now."""
+        return self._buffer.shape[4]
+
+    def limit(self, n_sequences: int, n_positions: int) -> None:
+        """Let the buffer grow to this many sequences and positions at once at most, and forget what is beyond these."""
+        self.most_sequences, self._most_positions = n_sequences, n_positions
+        if self._buffer.shape[2] > n_sequences or self._buffer.shape[4] > n_positions:
+            self._buffer = self._buffer[:, :, :n_sequences, :, :n_positions].clone()  # (L, 2, N, H, S, D)
+            self.lengths = [min(length, n_positions) for length in self.lengths[:n_sequences]]
 
     def sequence(self, at: int) -> KVCache:
         """One of the sequences as a cache to read more into; its length is noted by the caller."""
@@ -111,11 +124,3 @@ class SlotCache:
         beyond = torch.arange(n_positions, device=here.device) > here[:, None]  # (B, S)
         mask = self._buffer.new_zeros(beyond.shape).masked_fill_(beyond, -torch.inf)  # (B, S)
         return mask[:, None, None]  # (B, 1, 1, S)
-
-
-def _grown(size: int, needed: int, fewest: int, most: int) -> int:
-    """Twice the size, as often as it takes to copy seldom."""
-    size = max(size, min(fewest, most))
-    while size < needed:
-        size = min(2 * size, most)
-    return size

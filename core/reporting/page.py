@@ -1,6 +1,7 @@
 """A run's report as one HTML file, which needs nothing but a browser."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from markupsafe import Markup
@@ -37,6 +38,8 @@ from core.reporting.tables import (
 from core.system.templates import template
 
 TEMPLATE = "report/report.html"
+TITLE_END = " – training report</title>"
+FOOTER = "<footer>Written by SheepOp Studio."
 
 
 def report_page(record: RunRecord, baselines: Sequence[Baseline] = ()) -> str:
@@ -46,6 +49,12 @@ def report_page(record: RunRecord, baselines: Sequence[Baseline] = ()) -> str:
         baselines: What simple models reach on the run's validation text.
     """
     return template(TEMPLATE).render(_contents(record, baselines))
+
+
+def is_report(path: Path) -> bool:
+    """Return whether a file is a report that `report_page` made."""
+    content = path.read_text("utf-8", "replace")
+    return TITLE_END in content and FOOTER in content
 
 
 def _contents(record: RunRecord, baselines: Sequence[Baseline]) -> dict[str, Any]:

@@ -4,6 +4,7 @@ Whoever gives a folder in `runs` a name, or takes one away, holds the lock on na
 """
 
 import os
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
@@ -25,6 +26,7 @@ from core.runs.standing import is_held
 PATIENCE_SECONDS = 30.0  # renaming a run takes as long as to rewrite what names it
 NOBODY: Mapping[str, str] = {}
 _USE = ".in-use-"
+_IN_USE = re.compile(re.escape(_USE) + r"(.+)-([0-9]+)-[0-9a-f]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +92,10 @@ def refuse_used(run: RunFolder, held: Mapping[str, str] = NOBODY) -> None:
     if is_held(run):
         raise RunInUseError(run.name, "being trained")
     for path in run.root.glob(f"{_USE}*"):
-        what, process, _ = path.name.removeprefix(_USE).rsplit("-", 2)
+        found = _IN_USE.fullmatch(path.name)
+        if found is None:  # a file of another program, such as a copy that a sync service made
+            continue
+        what, process = found.groups()
         try:
             with FileLock(path, timeout=0, thread_local=False):
                 pass

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import platformdirs
 
-from core.disk.files import DRAFT, raising_disk_errors
+from core.disk.drafts import DRAFT
+from core.disk.files import raising_disk_errors
 from core.errors.runs import RUN_NAME_RULE, BadRunNameError
 from core.system.packaged import APPLICATION
 

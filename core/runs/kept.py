@@ -10,6 +10,7 @@ import shutil
 from pathlib import Path
 
 from core.control import StopToken
+from core.disk.drafts import clear_leftovers, draft_for
 from core.disk.files import move_folder_into_place, raising_disk_errors, rename, sync
 from core.errors.runs import BadCheckpointNameError, KeptAlreadyError, NoCheckpointError
 from core.runs.folder import RunFolder
@@ -43,18 +44,15 @@ def keep_checkpoint(run: RunFolder, which: str, name: str, stop: StopToken) -> P
     files = [file for file in (WEIGHTS, OPTIMIZER) if file in state.sha256]
     for file in files:
         check_file(source, file, state, stop)
-    place, draft = run.kept / name, run.kept / f".draft-{name}"
-    with raising_disk_errors(place):
-        try:
-            shutil.rmtree(draft, ignore_errors=True)
-            copy = draft / source.name
-            copy.mkdir(parents=True)
-            for file in (*files, "state.json"):
-                _link(source / file, copy / file)
-            sync(copy)
-            move_folder_into_place(draft, place)
-        finally:
-            shutil.rmtree(draft, ignore_errors=True)
+    place = run.kept / name
+    with raising_disk_errors(place), draft_for(place) as draft:
+        clear_leftovers(run.kept)
+        copy = draft / source.name
+        copy.mkdir(parents=True)
+        for file in (*files, "state.json"):
+            _link(source / file, copy / file)
+        sync(copy)
+        move_folder_into_place(draft, place)
     return place / source.name
 
 
@@ -67,9 +65,8 @@ def drop_kept(run: RunFolder, name: str) -> None:
     """
     if name not in kept_names(run):
         raise NoCheckpointError(run.name, name, ", ".join(kept_names(run)))
-    gone = run.kept / f".draft-{name}"
-    with raising_disk_errors(run.kept / name):
-        shutil.rmtree(gone, ignore_errors=True)
+    with raising_disk_errors(run.kept / name), draft_for(run.kept / name) as gone:
+        clear_leftovers(run.kept)
         rename(run.kept / name, gone)  # so that a kill leaves no half of it
         shutil.rmtree(gone)
 

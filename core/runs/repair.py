@@ -9,7 +9,8 @@ from filelock import FileLock, Timeout
 from core.config.run import RunConfig
 from core.control import StopToken
 from core.disk.checksums import hash_file
-from core.disk.files import clear_drafts_in, rename, write_whole
+from core.disk.drafts import clear_leftovers
+from core.disk.files import rename, write_whole
 from core.errors.runs import DamagedCheckpointError
 from core.events.runs import CheckpointSaved
 from core.runs.catalog import is_run
@@ -89,7 +90,11 @@ def adopt_first_format(run: RunFolder, step: int, config: RunConfig) -> None:
 
 
 def clear_drafts(run: RunFolder) -> None:
-    """Remove what a killed writer left behind. A folder moved aside goes back if its successor never came."""
+    """Remove what a killed writer left behind. A folder moved aside goes back if its successor never came.
+
+    Folders of checkpoints are written by the holder of the run's lock only. Files are written by others, too, such as the
+    window's notes: drafts of running processes stay.
+    """
     for saved in (run.checkpoints, run.snapshots):
         for leftover in saved.glob(".old-step-*"):
             place = saved / leftover.name.removeprefix(".old-")
@@ -100,7 +105,7 @@ def clear_drafts(run: RunFolder) -> None:
         for draft in saved.glob(".draft-*"):
             shutil.rmtree(draft, ignore_errors=True)
     for folder in (run.root, run.checkpoints):
-        clear_drafts_in(folder)
+        clear_leftovers(folder)
 
 
 def drop_set_aside(run: RunFolder, step: int) -> None:

@@ -129,7 +129,7 @@ class Scheduler:
         yield from self._progress()
 
     def _admit(self) -> Iterator[Event]:
-        while self._waiting and self._engine.free_slots:
+        while self._waiting and self._has_room(self._waiting[0][1]):
             one, choice = self._waiting.popleft()
             try:
                 with raising_memory_errors():
@@ -144,6 +144,9 @@ class Scheduler:
                 yield from self._end_choice(one, choice)
             if choice.scored is not None:
                 return  # or those who are written would wait for all prompts that are to be measured
+
+    def _has_room(self, choice: Choice) -> bool:
+        return self._engine.can_admit(choice.row) if choice.writes else bool(self._engine.free_slots)
 
     def _begin(self, one: _Open, choice: Choice) -> None:
         if choice.scored is not None:

@@ -11,14 +11,17 @@ from functools import cached_property
 from typing import ClassVar, Self
 
 import numpy as np
+from tokenizers import Regex, models, pre_tokenizers, trainers
 from tokenizers import Tokenizer as Engine
-from tokenizers import models, pre_tokenizers, trainers
 
 from core.tokenizers.bpe_encoders import Encoder, ExactEncoder, FastEncoder, is_ranked
 from core.tokenizers.chunks import cut
 from core.tokenizers.tokenizer import ROLES, SPECIALS, IdArray, Tokenizer
 
 LEAST_COUNT = 2  # a pair that occurs once is not worth a token
+# Length of a word, in bytes, beyond which pairs are counted in pieces: the library's time grows with the square of the
+# length. Where no word is so long, the vocabulary is the same.
+MAX_LEARNED_BYTES = 256
 
 
 class BpeTokenizer(Tokenizer):
@@ -47,7 +50,10 @@ class BpeTokenizer(Tokenizer):
                 the text has no more pairs.
         """
         engine = Engine(models.BPE())
-        engine.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=True)
+        # of the learning alone: a text is encoded with the merges and without this limit
+        pieces = pre_tokenizers.Split(Regex(rf"[\s\S]{{1,{MAX_LEARNED_BYTES}}}"), "isolated")
+        words = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=True)
+        engine.pre_tokenizer = pre_tokenizers.Sequence([words, pieces])
         trainer = trainers.BpeTrainer(
             vocab_size=vocab_size - len(SPECIALS) - len(ROLES),
             min_frequency=LEAST_COUNT,

@@ -15,8 +15,7 @@ from core.tokenizers.tokenizer import MARKERS, ROLES, SPECIALS, Tokenizer
 from core.tokenizers.training_process import train_in_process
 from core.tokenizers.word import WordTokenizer
 
-# Of texts on the disk: learned where we are, because even one endless word of so many takes no longer than the start
-# of a process (0.27 s; twice as long takes 1.3 s, and a megabyte half an hour).
+# Of texts on the disk: learned in this process, because that takes no longer than the start of another one.
 SMALL_BYTES = 16 * 1024
 SAMPLE_CHARACTERS = 4_096  # of one chunk of a thinned corpus: short, so that most documents have a part in it
 

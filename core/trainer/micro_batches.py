@@ -10,7 +10,7 @@ import torch
 
 from core.batches.dataset import Dataset
 from core.batches.distributed import ONE_PROCESS, ProcessGroup
-from core.config.model import ModelConfig
+from core.config.model import ModelConfig, projection_sizes
 from core.config.run import RunConfig
 from core.config.training import TrainingConfig
 from core.errors.runs import OutOfMemoryError
@@ -90,7 +90,9 @@ def rows_to_begin_with(
 
 def _longest_flops(model: ModelConfig) -> int:
     """Operations of a row between two looks at the stop: the largest linear layer of a block on its way back, two products."""
-    return 4 * model.context_length * model.d_model * max(3 * model.d_model, model.d_ff)
+    return (
+        4 * model.context_length * max(rows * columns for rows, columns in projection_sizes(model).values())
+    )
 
 
 def _same_parts(training: TrainingConfig, before: TrainingConfig) -> bool:

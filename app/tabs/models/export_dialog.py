@@ -113,7 +113,7 @@ class ExportDialog(WriteDialog):
         self.problem.setVisible(bool(obstacles))
         if obstacles:
             self.problem.setText(f"This model cannot be written so: {'; '.join(obstacles)}.")
-        what = "A folder" if offer.is_folder else "One file"
+        what = "One file" if offer.is_file_at(self.path) else "A folder"
         self.preview.setText(
             f"{what} of about {file_size(offer.bytes[kind])}. It is read back and compared before it gets its name."
         )

@@ -14,7 +14,7 @@ from core.conversations.finding import ConversationSummary
 from core.conversations.message import Conversation
 from core.conversations.set_aside import finish_setting_aside, set_aside
 from core.conversations.store import ConversationStore
-from core.disk.files import identity_of, write_anywhere
+from core.disk.files import check_replaceable, identity_of, read_head, write_anywhere
 from core.errors.base import DamagedConversationsError
 from core.events.base import Notice, Task
 from core.runs.folder import Workspace
@@ -110,12 +110,20 @@ def export_conversation(
 
     Raises:
         UnknownConversationError: There is none of this id.
+        NoEarlierExportError: The file exists, and it is not an earlier export of this conversation.
         DiskFullError, SystemRefusalError: The file cannot be written; one that was there stays.
     """
     conversation = yield from load_conversation(workspace, conversation_id, stop)
     is_json = path.suffix.lower() == ".json"
-    write_anywhere(path, export_json([conversation]) if is_json else export_markdown(conversation))
+    content = export_json([conversation]) if is_json else export_markdown(conversation)
+    begin = content.partition("\n" if not is_json else ",")[0].encode()  # the title, or the format
+    check_replaceable(path, "an export of this conversation", lambda file: _begins_with(file, begin))
+    write_anywhere(path, content)
     return path
+
+
+def _begins_with(path: Path, begin: bytes) -> bool:
+    return read_head(path, len(begin)) == begin
 
 
 def import_conversations(workspace: Workspace, path: Path, stop: StopToken) -> Task[list[str]]:

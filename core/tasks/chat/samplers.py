@@ -6,7 +6,8 @@ from pathlib import Path
 
 from core.config.sampling import SamplingConfig
 from core.control import StopToken
-from core.disk.files import write_whole
+from core.disk.files import check_replaceable, write_anywhere
+from core.errors.base import UserFacingError
 from core.events.base import Task, at_once
 from core.runs import samplers
 from core.runs.folder import Workspace
@@ -41,8 +42,25 @@ def import_sampler(workspace: Workspace, path: Path, stop: StopToken) -> Task[Sa
 
 
 def export_sampler(workspace: Workspace, name: str, path: Path, stop: StopToken) -> Task[Samplers]:
-    """Write one into a file of the user's choice."""
-    return _after(workspace, stop, lambda: write_whole(path, _named(workspace, name)))
+    """Write one into a file of the user's choice, in place of an earlier export.
+
+    Raises:
+        NoEarlierExportError: Something else is there.
+    """
+
+    def write() -> None:
+        check_replaceable(path, "an export of sampling settings", _is_sampler)
+        write_anywhere(path, _named(workspace, name))
+
+    return _after(workspace, stop, write)
+
+
+def _is_sampler(path: Path) -> bool:
+    try:
+        samplers.read_sampler(path)
+    except UserFacingError:
+        return False
+    return True
 
 
 def _named(workspace: Workspace, name: str) -> str:

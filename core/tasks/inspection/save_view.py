@@ -1,12 +1,14 @@
 """The request "save this view": its numbers or its picture, as the file's suffix says."""
 
+import json
 from pathlib import Path
 
 from core.control import StopToken
-from core.disk.files import checked_suffix, write_anywhere
+from core.disk.files import check_replaceable, checked_suffix, read_head, write_anywhere
 from core.events.base import at_once
 from core.inspection.inspected import Inspected
 from core.inspection.selection import Selection
+from core.inspection.table import Table
 from core.inspection.view_kinds import ViewKind
 
 NUMBERS, PICTURES = (".csv", ".json"), (".svg", ".png")
@@ -26,16 +28,34 @@ def save_view(kind: ViewKind, inspected: Inspected, selection: Selection, path: 
 
     Raises:
         SuffixError: As for `check_format`.
+        NoEarlierExportError: The file exists, and it is not an earlier picture or table of the same columns.
         DiskFullError, SystemRefusalError: As `write_anywhere` does.
     """
     suffix = check_format(kind, path)
     if kind.draw is not None and suffix in PICTURES:
-        from core.figures import rendered  # here, because it imports matplotlib
+        from core.figures import is_own_picture, rendered  # here, because it imports matplotlib
 
+        check_replaceable(path, "a picture", lambda file: is_own_picture(read_head(file)))
         write_anywhere(path, rendered(kind.draw(inspected, selection), suffix))
     else:
         table = kind.table(inspected, selection)
-        write_anywhere(path, table.as_json() if suffix == ".json" else table.as_csv())
+        content = table.as_json() if suffix == ".json" else table.as_csv()
+        check_replaceable(path, "a table with these columns", lambda file: _has_columns(file, table))
+        write_anywhere(path, content)
+
+
+def _has_columns(path: Path, table: Table) -> bool:
+    """Return whether a file of CSV or JSON has the columns of this table."""
+    header = table.empty().as_csv().encode()
+    if path.suffix.lower() == ".csv":
+        return read_head(path, len(header)) == header
+    try:
+        record = json.loads(path.read_bytes())
+        return {"title", "rows"} == record.keys() and all(
+            [*row] == [*table.columns] for row in record["rows"]
+        )
+    except (ValueError, RecursionError, AttributeError, TypeError):
+        return False
 
 
 @at_once

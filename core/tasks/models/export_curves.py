@@ -7,7 +7,7 @@ from itertools import islice
 from pathlib import Path
 
 from core.control import StopToken
-from core.disk.files import checked_suffix, write_whole, writing_whole
+from core.disk.files import check_replaceable, checked_suffix, read_head, write_whole, writing_whole
 from core.events.base import at_once
 from core.events.runs import Baseline
 from core.reporting.curve_table import curve_table
@@ -17,6 +17,7 @@ from core.runs.history import RunHistory
 from core.runs.quantities import ChartChoice
 
 EVENTS_AT_ONCE = 5000
+HEADER = b"run,step,tokens,epoch,"  # of a table of curves
 
 
 @at_once
@@ -49,16 +50,19 @@ def export_curves(
 
     Raises:
         SuffixError: It is another one.
+        NoEarlierExportError: The file exists, and it is not an earlier file of curves.
         DiskFullError, WorkspaceError: It could not be written.
         StopRequested: `stop` was set before it was written; then there is no file.
     """
     suffix = checked_suffix("Curves", path, (".csv", ".png", ".svg"))
     if suffix == ".csv":
+        check_replaceable(path, "a table of curves", lambda file: read_head(file).startswith(HEADER))
         _write_table(runs, choice.smoothing, path, stop)
         return path
-    from core.figures import rendered  # here, because it imports matplotlib
+    from core.figures import is_own_picture, rendered  # here, because it imports matplotlib
     from core.reporting.charts import draw_curves
 
+    check_replaceable(path, "a picture", lambda file: is_own_picture(read_head(file)))
     write_whole(path, rendered(draw_curves(runs, choice, baselines), suffix))
     return path
 

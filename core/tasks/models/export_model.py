@@ -2,7 +2,6 @@
 
 import os
 import re
-import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,7 +12,8 @@ from numpy.typing import NDArray
 
 from core.batches.dataset import Dataset, read_dataset
 from core.control import StopToken
-from core.disk.files import checked_suffix, move_folder_into_place, rename
+from core.disk.drafts import draft_for
+from core.disk.files import check_replaceable, move_folder_into_place, rename
 from core.errors.base import UserFacingError
 from core.errors.exporting import (
     NoEarlierExportError,
@@ -76,10 +76,8 @@ def export_model(
     """
     chosen = format_named(format)
     number_type = number_type_of(chosen, number_type)
-    if chosen.suffix:
-        checked_suffix(f"A {chosen.name} export", path, [chosen.suffix])
     run = Catalog(workspace).folder(name)
-    refuse_target(path, replace, chosen.suffix)
+    refuse_target(path, replace, chosen)
     config, tokenizer = read_config(run), load_tokenizer(run.tokenizer)
     obstacles = chosen.obstacles_of(Shape(config.model, tokenizer, number_type, config.training.lora_rank))
     if obstacles:
@@ -93,7 +91,7 @@ def export_model(
     material = Material(loaded.model, loaded.tokenizer, facts, number_type, run, saved, loaded.state)
     parts = chosen.parts_of(material)
     names = [part.name for part in parts]
-    refuse_target(path, replace, chosen.suffix, names)
+    refuse_target(path, replace, chosen, names)
     total = len(parts) + 1
     with draft_beside(path) as draft:
         for done, part in enumerate(parts):
@@ -103,10 +101,12 @@ def export_model(
         yield ExportProgress(len(parts), total)
         verified = chosen.verify(material, draft, _some_ids(loaded, dataset))
         compared = _compare_ids(chosen, verified, loaded.tokenizer, dataset, stop)
-        size = sum(file.stat().st_size for file in draft.iterdir())
+        is_file = bool(chosen.suffix_at(path))
+        written = [draft / names[0]] if is_file else list(draft.iterdir())
+        size = sum(file.stat().st_size for file in written)
         stop.raise_if_asked()
-        refuse_target(path, replace, chosen.suffix, names)  # somebody may have written there meanwhile
-        if chosen.suffix:
+        refuse_target(path, replace, chosen, names)  # another program may have written there meanwhile
+        if is_file:
             rename(draft / names[0], path)
         else:
             move_folder_into_place(draft, path)
@@ -117,46 +117,48 @@ def export_model(
     return path
 
 
-def refuse_target(path: Path, replace: bool, suffix: str, names: Sequence[str] | None = None) -> None:
-    """See that nothing is lost where an export is to be.
+def refuse_target(
+    path: Path, replace: bool, format: ExportFormat, names: Sequence[str] | None = None
+) -> None:
+    """Check that an export to `path` destroys nothing but an earlier export in the same format.
 
     Args:
-        suffix: Of an export that is a file; "" where it is a folder.
         names: Of the files that an export has; None where that is not known yet.
 
     Raises:
-        TargetExistsError: Something stands there, and it is not to be replaced.
-        NoEarlierExportError: It is to be, and is no export.
+        SuffixError, FolderWithSuffixError: The name of `path` does not fit the format.
+        TargetExistsError: Something is there, and `replace` is False.
+        NoEarlierExportError: `replace` is True, and what is there is no such export.
     """
+    is_file = bool(format.suffix_at(path))
     if not os.path.lexists(path):
         return
     if not replace:
         raise TargetExistsError(path)
-    if suffix:
-        if path.is_symlink() or not path.is_file():
-            raise NoEarlierExportError(path, "it is no file")
+    if path.is_symlink():
+        raise NoEarlierExportError(path, "it is a symbolic link")
+    if is_file:
+        check_replaceable(path, f"an export in the format {format.name}", format.is_earlier)
         return
-    if path.is_symlink() or not path.is_dir():
-        raise NoEarlierExportError(path, "it is no folder")
+    if not path.is_dir():
+        raise NoEarlierExportError(path, "it is not a folder")
     if not (path / MARK).is_file() or "sheepop-studio" not in (path / MARK).read_text("utf-8", "replace"):
         raise NoEarlierExportError(path, "it holds no export of this program")
-    others = [] if names is None else sorted({inner.name for inner in path.iterdir()} - {*names})
+    known = {inner.name for inner in path.iterdir()} if names is None else {*names}
+    others = sorted(inner.name for inner in path.iterdir() if inner.name not in known or inner.is_dir())
     if others:
         raise NoEarlierExportError(path, f"{others[0]} in it is no part of an export")
 
 
 @contextmanager
 def draft_beside(path: Path) -> Iterator[Path]:
-    """A folder to write into, which is gone in the end, unless it was given its name."""
-    draft = path.with_name(f".{path.name}.{os.getpid()}.draft")
-    try:
-        shutil.rmtree(draft, ignore_errors=True)  # of a process that was killed and had the same number
-        draft.mkdir()
-        yield draft
-    except OSError as cause:
-        raise system_error(OSError(cause.errno, cause.strerror, str(path))) from cause
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)
+    """Give a folder to write into, which is removed at the end unless it was renamed."""
+    with draft_for(path) as draft:
+        try:
+            draft.mkdir()
+            yield draft
+        except OSError as cause:
+            raise system_error(OSError(cause.errno, cause.strerror, str(path))) from cause
 
 
 def _dataset(workspace: Workspace, loaded: "LoadedModel", stop: StopToken) -> Dataset | None:

@@ -1,10 +1,11 @@
 """The request to see how a run could be exported: which formats can hold it, and how large each would be."""
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from core.control import StopToken
 from core.events.base import at_once
-from core.export.formats import FORMATS
+from core.export.formats import FORMATS, format_named
 from core.export.material import NUMBER_BYTES, Shape
 from core.model.requirements import trained_parameters
 from core.runs.catalog import Catalog, read_config
@@ -23,10 +24,10 @@ class ExportOffer:
     obstacles: dict[str, tuple[str, ...]]
     bytes: dict[str, int]
 
-    @property
-    def is_folder(self) -> bool:
-        """Whether it is a folder, rather than one file."""
-        return not self.file_name.endswith(tuple(known.suffix for known in FORMATS if known.suffix))
+    def is_file_at(self, path: Path) -> bool:
+        """Return whether an export to this place is one file, rather than a folder."""
+        known = format_named(self.name)
+        return bool(known.suffix) or path.suffix.lower() == known.model_suffix != ""
 
 
 @at_once

@@ -1,8 +1,6 @@
 """The request "take this model in": a `.sheep` file, or another program's model, becomes a run of this workspace."""
 
 import json
-import os
-import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -13,7 +11,8 @@ from core.config.sampling import SamplingConfig
 from core.config.tokenizer import TokenizerConfig
 from core.config.toml import run_to_toml
 from core.control import StopToken
-from core.disk.files import DRAFT, rename, write_whole
+from core.disk.drafts import clear_leftovers, draft_for
+from core.disk.files import rename, write_whole
 from core.errors.runs import RunExistsError
 from core.errors.system import system_error
 from core.events.base import Task
@@ -58,23 +57,21 @@ def take_model(workspace: Workspace, path: Path, name: str, stop: StopToken) -> 
     run = workspace.run(name or Catalog(workspace).unused_name(as_run_name(theirs) or "taken"))
     if is_run(run):
         raise RunExistsError(run.name)
-    scratch = workspace.root / f".{run.name}.{os.getpid()}{DRAFT}"
-    draft = RunFolder(scratch / run.name)  # failures name the run
-    try:
-        shutil.rmtree(scratch, ignore_errors=True)  # of a process that was killed and had the same number
-        step = write(draft, stop)
-        is_half = read_config(draft).sampling.weights == "bfloat16"
-        loaded = load_model(draft, str(step), stop, torch.bfloat16 if is_half else torch.float32)
-        stop.raise_if_asked()
-        size = sum(file.stat().st_size for file in draft.root.rglob("*") if file.is_file())
-        with holding_names(workspace.runs):
-            if is_run(run):
-                raise RunExistsError(run.name)
-            rename(draft.root, run.root)
-    except OSError as cause:
-        raise system_error(OSError(cause.errno, cause.strerror, str(run.root))) from cause
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
+    with draft_for(workspace.root / run.name) as scratch:
+        draft = RunFolder(scratch / run.name)  # failures name the run
+        try:
+            clear_leftovers(workspace.root)
+            step = write(draft, stop)
+            is_half = read_config(draft).sampling.weights == "bfloat16"
+            loaded = load_model(draft, str(step), stop, torch.bfloat16 if is_half else torch.float32)
+            stop.raise_if_asked()
+            size = sum(file.stat().st_size for file in draft.root.rglob("*") if file.is_file())
+            with holding_names(workspace.runs):
+                if is_run(run):
+                    raise RunExistsError(run.name)
+                rename(draft.root, run.root)
+        except OSError as cause:
+            raise system_error(OSError(cause.errno, cause.strerror, str(run.root))) from cause
     yield ModelTaken(run.name, step, loaded.state.parameters, size)
     return run.name
 

@@ -11,7 +11,8 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from core.control import StopToken
-from core.disk.files import DRAFT, raising_disk_errors, rename, sync
+from core.disk.drafts import DRAFT
+from core.disk.files import raising_disk_errors, rename, sync
 from core.errors.system import DiskFullError, WorkspaceBusyError, WorkspaceTargetError
 from core.events.base import Task, at_once
 from core.events.workspaces import WorkspaceCopied

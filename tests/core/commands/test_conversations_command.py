@@ -66,6 +66,17 @@ def test_control_characters_of_a_message_do_not_reach_the_terminal(
     assert out.endswith(f"## User\n\n{shown}")
 
 
+@pytest.mark.parametrize("suffix", [".json", ".md"])
+def test_export_replaces_only_earlier_export_of_conversation(ask, command, workspace, tmp_path, suffix):
+    path = tmp_path / f"talk{suffix}"
+    for _ in range(2):
+        assert ask("export", "abc0", path) == (0, [])
+    path.write_text("# My notes")
+    code, _, error = command("conversations", "export", "abc0", path, "--workspace", workspace.root)
+    assert (code, "is not an export of this conversation" in error) == (1, True)
+    assert path.read_text() == "# My notes"
+
+
 def test_what_was_exported_is_imported(ask, command, workspace, tmp_path):
     assert ask("export", "abc0", tmp_path / "talk.json") == (0, [])
     assert ask("export", "abc0", tmp_path / "talk.md") == (0, [])

@@ -4,8 +4,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from core.config.model import ModelConfig, count_parameters
+from core.config.model import (
+    ModelConfig,
+    block_shapes,
+    count_parameters,
+    kv_cache_shape,
+    outer_shapes,
+)
 from core.config.presets import PRESETS
+from core.model.kv_cache import KVCache
 from core.model.transformer import Transformer
 
 SWITCHES = [
@@ -16,6 +23,7 @@ SWITCHES = [
     "head_bias",
     "tied_embeddings",
     "qk_norm",
+    "qkv_bias",
 ]
 OPTIONS = st.fixed_dictionaries(
     {name: st.booleans() for name in SWITCHES}
@@ -28,21 +36,47 @@ OPTIONS = st.fixed_dictionaries(
         "norm_type": st.sampled_from(["layer_norm", "rms_norm"]),
         "activation": st.sampled_from(["gelu", "relu_squared", "swiglu"]),
         "positions": st.sampled_from(["sinusoidal", "learned", "rotary", "none"]),
+        "heads": st.sampled_from([(2, 0), (2, 1), (4, 2), (4, 1), (4, 0), (1, 0)]),
+        "head_dim": st.sampled_from([0, 0, 2, 6]),
     }
 )
 
 
-def built(config, vocab_size):
+def of_options(options):
+    """The model of these options; without the head width where that does not go together."""
+    n_heads, n_kv_heads = options.pop("heads")
+    try:
+        return ModelConfig(n_heads=n_heads, n_kv_heads=n_kv_heads, **options)
+    except ValidationError:
+        return ModelConfig(n_heads=2, **options | {"head_dim": 0})
+
+
+def meta_model(config, vocab_size):
     with torch.device("meta"):  # shapes without memory
-        model = Transformer(config, vocab_size)
-    return sum(parameter.numel() for parameter in model.parameters())
+        return Transformer(config, vocab_size)
 
 
-@settings(max_examples=60, deadline=None)
+def built(config, vocab_size):
+    return sum(parameter.numel() for parameter in meta_model(config, vocab_size).parameters())
+
+
+@settings(max_examples=100, deadline=None)
 @given(OPTIONS, st.integers(1, 30))
-def test_the_count_is_that_of_the_model_for_every_combination_of_options(options, vocab_size):
-    config = ModelConfig(n_heads=2, **options)
+def test_shapes_are_those_of_the_model_for_every_combination_of_options(options, vocab_size):
+    config = of_options(options)
+    model = meta_model(config, vocab_size)
+    shapes = {name: tuple(parameter.shape) for name, parameter in model.named_parameters()}
+    outer = {name: shape for name, shape in shapes.items() if not name.startswith("blocks.")}
+    block = {
+        name.removeprefix("blocks.0."): shape
+        for name, shape in shapes.items()
+        if name.startswith("blocks.0.")
+    }
+    assert (outer_shapes(config, vocab_size), block_shapes(config)) == (outer, block)
     assert count_parameters(config, vocab_size) == built(config, vocab_size)
+    assert KVCache(config, 3, torch.device("meta"), torch.float32)._buffer.shape == kv_cache_shape(
+        config, 3, config.context_length
+    )
 
 
 @pytest.mark.parametrize("preset", PRESETS)

@@ -27,6 +27,7 @@ from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
 from core.tokenizers.files import load_tokenizer
 from core.tokenizers.tokenizer import EOS, UNK
+from tests.core.disk.test_drafts import another_writer
 
 VERSION_0_1 = Path(__file__).parents[2] / "workspaces" / "0.1"
 CONVERSATION = "<|user|>who grazes?<|assistant|>the sheep.<eos>"
@@ -304,6 +305,16 @@ def test_a_build_that_is_dropped_leaves_nothing_and_lets_the_next_one_in(workspa
     stream.close()
     assert left_in(workspace) == []
     assert build(FakeLibrary(train=STORIES), workspace)[1]
+
+
+def test_build_keeps_draft_of_running_process_in_other_dataset(workspace):
+    other = workspace.datasets / "fedcba9876543210"
+    other.mkdir(parents=True)
+    with another_writer(other / "train.mask") as writer:
+        list(build_dataset(FakeLibrary(STORIES, STORIES), RunConfig(), workspace, StopToken()))
+        writer.communicate("\n")
+        assert writer.returncode == 0
+    assert (other / "train.mask").exists()
 
 
 def test_what_a_killed_build_left_is_removed(workspace):

@@ -3,17 +3,27 @@
 import sys
 from types import ModuleType
 
+import pytest
 from typer.testing import CliRunner
 
 from core.commands import export as command_file
 from core.control import StopToken
 from core.events.exporting import ModelExported
 from core.export import formats
+from core.export.formats import format_named
 from core.export.material import FilePart, Verified
 from core.tasks.models.export_model import export_model
+from core.tasks.training.train_model import train_model
 from core.tokenizers.files import load_tokenizer
 
 CARD = b"sheepop-studio"
+
+
+@pytest.fixture
+def trained(filled, tiny):
+    """A workspace with a run that each format can express."""
+    list(train_model(filled, "first", tiny({"model.activation": "gelu_tanh"}), StopToken()))
+    return filled
 
 
 def test_a_dummy_format_is_in_the_help_the_list_and_the_task(trained, tmp_path, monkeypatch):
@@ -40,3 +50,58 @@ def test_the_help_of_the_command_lists_all_formats():
     )
     for known in formats.FORMATS:
         assert f"{known.name} ({known.title})" in shown
+
+
+@pytest.mark.parametrize(("format", "name"), [("html", "a.html"), ("sheep", "a.sheep"), ("gguf", "a.gguf")])
+def test_force_replaces_only_earlier_export_of_same_format(trained, command, tmp_path, format, name):
+    path = tmp_path / name
+    asked = ("export", "first", "--format", format, "--out", path, "--workspace", trained.root)
+    assert command(*asked)[0] == 0
+    exported = path.read_bytes()
+    assert (command(*asked)[0], command(*asked, "--force")[0]) == (1, 0)
+    for foreign in (
+        b"years of work",
+        b"<!DOCTYPE html><title>mine</title>",
+        b"GGUF\x03\0\0\0",
+        b"PK\x03\x04",
+    ):
+        path.write_bytes(foreign)
+        code, _, said = command(*asked, "--force")
+        assert (code, f"is not an export in the format {format}" in said) == (1, True)
+        assert path.read_bytes() == foreign
+    other = "sheep" if format == "html" else "html"
+    (renamed := tmp_path / f"b.{other}").write_bytes(exported)
+    code, *_ = command(*asked[:3], other, "--out", renamed, *asked[6:], "--force")
+    assert (code, renamed.read_bytes() == exported) == (1, True)
+
+
+def test_empty_file_is_replaced_with_force(trained, tmp_path):
+    (path := tmp_path / "a.html").touch()
+    list(export_model(trained, "first", "best", "html", path, StopToken(), replace=True))
+    assert format_named("html").is_earlier(path)
+
+
+@pytest.mark.parametrize(
+    ("format", "name"), [("hf", "a.gguf"), ("hf", "a.safetensors"), ("gguf", "a.sheep"), ("peft", "a.HTML")]
+)
+def test_folder_export_refuses_name_of_a_file(trained, command, tmp_path, format, name):
+    asked = ("export", "first", "--format", format, "--out", tmp_path / name, "--workspace", trained.root)
+    code, _, said = command(*asked)
+    assert (code, "is a folder" in said) == (2, True)
+    assert not (tmp_path / name).exists()
+
+
+@pytest.mark.parametrize(("format", "name"), [("hf", "model-1.5"), ("gguf", "a.v2")])
+def test_folder_export_accepts_dots_in_name(trained, tmp_path, format, name):
+    list(export_model(trained, "first", "best", format, tmp_path / name, StopToken()))
+    assert (tmp_path / name / "README.md").is_file()
+
+
+def test_gguf_export_to_file_name_is_a_file(trained, command, tmp_path):
+    for path in (tmp_path / "first.gguf", tmp_path / "second.GGUF"):
+        asked = ("export", "first", "--format", "gguf", "--out", path, "--workspace", trained.root)
+        assert command(*asked)[0] == 0
+        assert path.read_bytes()[:4] == b"GGUF"
+    folder = tmp_path / "folder"
+    list(export_model(trained, "first", "best", "gguf", folder, StopToken()))
+    assert (folder / "model.gguf").read_bytes() == (tmp_path / "first.gguf").read_bytes()

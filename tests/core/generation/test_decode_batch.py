@@ -6,7 +6,8 @@ import torch
 from core.config.sampling import SamplingConfig
 from core.control import StopToken
 from core.events.replies import ContextMoved
-from core.generation.decoding import CACHE_BYTES, MOST_ROWS, decode, decode_batch, rows_at_once
+from core.generation import decoding
+from core.generation.decoding import MOST_ROWS, decode, decode_batch, rows_at_once
 from core.generation.row import Decoded, Row
 
 PROMPTS = [[4, 9, 2], [7], [1, 2, 3, 4, 5, 6], [5, 5]]
@@ -93,11 +94,15 @@ def test_a_batch_can_be_stopped_between_two_steps(small_model):
     assert list(steps) == []
 
 
-def test_a_batch_is_as_large_as_its_caches_have_room_for(small_model):
+def test_a_batch_is_as_large_as_its_caches_have_room_for(small_model, monkeypatch):
     model = small_model()  # 2 layers of 12 dimensions, keys and values in float32
     assert rows_at_once(model, 3) == MOST_ROWS
-    huge = model.config.model_copy(update={"context_length": CACHE_BYTES // (2 * 2 * 12 * 4 * 5)})
-    model.config = huge
+    monkeypatch.setattr(decoding, "cache_bytes", lambda _: 5 * 2 * 2 * 12 * 4 * 1000)
+    model.config = model.config.model_copy(update={"context_length": 1000})
     assert rows_at_once(model, 10**9) == 5
     model.to(torch.bfloat16)
     assert rows_at_once(model, 10**9) == 10
+    model.config = model.config.model_copy(update={"n_kv_heads": 1})  # of two
+    assert rows_at_once(model, 10**9) == 20
+    model.config = model.config.model_copy(update={"head_dim": 3})  # of six
+    assert rows_at_once(model, 10**9) == 40

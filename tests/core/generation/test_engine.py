@@ -10,7 +10,7 @@ from core.control import StopToken
 from core.events.replies import ContextMoved
 from core.generation import engine as engine_module
 from core.generation.context import DialogueText
-from core.generation.decoding import CACHE_BYTES, decode
+from core.generation.decoding import decode
 from core.generation.engine import Engine
 from core.generation.packed import int8_engine, pack_linears
 from core.generation.row import PLAIN_TEXT, Decoded, Row
@@ -212,11 +212,52 @@ def test_an_engine_without_rows_has_nothing_to_do(small_model):
     assert Engine(small_model(), 2).step() == []
 
 
-def test_slots_are_as_many_as_their_caches_have_room_for(small_model):
+def test_rows_wait_until_their_caches_fit(small_model, monkeypatch):
     model = small_model()  # 2 layers of 12 dimensions, keys and values in float32
-    assert Engine(model, 4).n_slots == 4
-    model.config = model.config.model_copy(update={"context_length": CACHE_BYTES // (2 * 2 * 12 * 4 * 5)})
-    assert Engine(model, 8).n_slots == 5
+    model.config = model.config.model_copy(update={"context_length": 10**6})
+    monkeypatch.setattr("core.generation.engine.cache_bytes", lambda _: 3 * 2 * 2 * 12 * 4 * 100)
+    engine = Engine(model, 8)
+    assert engine.n_slots == 8
+    short, long, whole = (Row([4], sampled(1, tokens)) for tokens in (49, 99, 10**6))
+    for _ in range(6):
+        assert engine.can_admit(short)
+        engine.admit(Row([4], sampled(1, 49)))
+    assert not engine.can_admit(short)
+    assert not engine.can_admit(long)
+    for number in range(4):
+        engine.release(number)
+    assert (engine.can_admit(long), engine.can_admit(whole)) == (True, False)
+    for number in (4, 5):
+        engine.release(number)
+    assert engine.can_admit(whole)
+
+
+def test_buffer_stays_within_its_memory(small_model, monkeypatch):
+    model = small_model()
+    budget = 4 * 2 * 2 * 12 * 4 * 8
+    monkeypatch.setattr("core.generation.engine.cache_bytes", lambda _: budget)
+    engine = Engine(model, 8)
+    lengths = (1, 1, 1, 5, 2, 7, 1, 3)
+    waiting = [Row([4, 5][: 1 + n % 2], sampled(n, lengths[n % 8])) for n in range(24)]
+    alone = [decoded_alone(model, row) for row in waiting]
+    rows, found, order = {}, {}, list(waiting)
+    while order or rows:
+        while order and engine.can_admit(order[0]):
+            row = order.pop(0)
+            rows[engine.admit(row)] = row
+        for slot, event in engine.step():
+            if isinstance(event, Decoded):
+                found.setdefault(id(rows[slot]), []).append(event.token_id)
+        assert engine._cache._buffer.nbytes <= budget
+        for slot in [slot for slot, row in rows.items() if row.done]:
+            engine.release(slot)
+            del rows[slot]
+    assert [found[id(row)] for row in waiting] == alone
+
+
+def decoded_alone(model, row):
+    steps = decode(model, row.ids, row.config, StopToken())
+    return [step.token_id for step in steps if isinstance(step, Decoded)]
 
 
 @pytest.fixture

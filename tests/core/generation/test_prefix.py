@@ -101,3 +101,13 @@ def test_two_that_decode_at_once_have_a_cache_each(small_model):
 
 def test_the_common_prefix_is_counted():
     assert [common_prefix([1, 2, 3], other) for other in ([1, 2, 4], [1, 2, 3, 4], [], [2])] == [2, 3, 0, 0]
+
+
+def test_cache_of_long_context_holds_what_was_read(small_model):
+    model, prefix = small_model("rotary"), PrefixCache()
+    model.config = model.config.model_copy(update={"context_length": 131_072})
+    run(model, FIRST, prefix)
+    cache, held = prefix.take(model)
+    assert (cache._buffer.shape[4], len(held)) == (64, 5)
+    cache.reserve(65)
+    assert (cache._buffer.shape[4], cache.length) == (128, 5)

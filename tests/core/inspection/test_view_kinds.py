@@ -5,6 +5,7 @@ import re
 import pytest
 
 from core.errors.base import UserFacingError
+from core.errors.exporting import NoEarlierExportError
 from core.inspection.selection import Selection
 from core.inspection.view_kinds import KINDS
 from core.tasks.inspection.save_view import save_view
@@ -34,6 +35,17 @@ def test_every_kind_of_model_has_a_table_and_a_picture(kind, shape, text, tmp_pa
     for suffix in (".csv", ".json", ".svg"):
         save_view(kind, inspected, selection, tmp_path / f"view{suffix}")
         assert (tmp_path / f"view{suffix}").stat().st_size
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".json", ".svg", ".png"])
+def test_view_replaces_only_earlier_view(suffix, tmp_path):
+    path = tmp_path / f"view{suffix}"
+    for _ in range(2):
+        save_view(KINDS[0], small_inspected("ab"), Selection(), path)
+    path.write_bytes(b"year,apples\n1999,3\n")
+    with pytest.raises(NoEarlierExportError):
+        save_view(KINDS[0], small_inspected("ab"), Selection(), path)
+    assert path.read_bytes() == b"year,apples\n1999,3\n"
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".svg"])

@@ -8,7 +8,14 @@ from core.config.presets import PRESETS, preset_run
 from core.config.training import TrainingConfig
 from core.errors.runs import ModelTooLargeError
 from core.model import memory
-from core.model.memory import available_bytes, check_memory_to_open, check_memory_to_train
+from core.model.memory import (
+    DEFAULT_CACHE_BYTES,
+    MAX_CACHE_BYTES,
+    MIN_CACHE_BYTES,
+    available_bytes,
+    check_memory_to_open,
+    check_memory_to_train,
+)
 from core.model.requirements import bytes_to_train
 from core.model.transformer import Transformer
 from core.training.loss import summed_loss
@@ -108,3 +115,16 @@ def test_a_pass_under_autocast_needs_less(name):
         for autocast in (True, False)
     ]
     assert sizes[0] < sizes[1] < 64 * 2**30
+
+
+@pytest.mark.parametrize(
+    ("free", "bytes"),
+    [(4 * 2**30, 2**30), (0, MIN_CACHE_BYTES), (2**40, MAX_CACHE_BYTES), (None, DEFAULT_CACHE_BYTES)],
+)
+def test_cache_gets_a_quarter_of_free_memory_within_bounds(monkeypatch, free, bytes):
+    monkeypatch.setattr(memory, "free_bytes", lambda: free)
+    assert memory.cache_bytes(CPU) == bytes
+
+
+def test_cache_of_unknown_device_gets_the_default():
+    assert memory.cache_bytes(torch.device("mps")) == DEFAULT_CACHE_BYTES

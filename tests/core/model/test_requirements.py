@@ -1,13 +1,24 @@
 """What is counted before a run is what its files take when it has trained."""
 
 import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from safetensors.torch import load_file
 
-from core.config.model import ModelConfig
+from core.config.model import ModelConfig, count_parameters
 from core.config.training import TrainingConfig
 from core.control import StopToken
 from core.events.runs import CheckpointSaved, RunPrepared
-from core.model.requirements import LOGITS_AT_ONCE, bytes_to_train, checkpoint_bytes
+from core.model.lora import add_adapters
+from core.model.requirements import LOGITS_AT_ONCE, bytes_to_train, checkpoint_bytes, trained_parameters
+from core.model.transformer import Transformer
+from core.runs.loading import model_weights
+from core.runs.tensor_file import write_tensors
 from core.tasks.training.train_model import train_model
+from core.training.averaging import update_average
+from core.training.optimizer import make_optimizer, optimizer_tensors
+from tests.core.config.test_model import OPTIONS, of_options
 
 MODEL = ModelConfig(n_layers=2, n_heads=2, d_model=8, d_ff=16)
 ROOMY = {"model.n_layers": 2, "model.d_model": 96, "model.d_ff": 384, "training.max_steps": 2}
@@ -35,6 +46,50 @@ def test_muon_keeps_one_moment_of_the_matrices_in_the_blocks():
         MODEL, 10, TrainingConfig(optimizer="muon")
     )
     assert saved == 4 * 2 * (4 * 8 * 8 + 2 * 8 * 16)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    OPTIONS,
+    st.sampled_from(["adamw", "adam", "muon"]),
+    st.sampled_from([0.0, 0.9]),
+    st.sampled_from([(0, ()), (2, ()), (3, ("qkv_proj",))]),
+)
+def test_checkpoint_bytes_are_those_of_the_written_tensors(tmp_path_factory, options, optimizer, decay, lora):
+    config, (rank, targets) = of_options(options), lora
+    training = TrainingConfig(
+        optimizer=optimizer,
+        average_decay=decay,
+        lora_rank=rank,
+        lora_targets=targets,
+    )
+    model = Transformer(config, 10)
+    add_adapters(model, training)
+    stepped = make_optimizer(model, training)
+    model(torch.zeros(1, 2, dtype=torch.long)).sum().backward()
+    for parameter in model.parameters():  # those that this input does not reach
+        if parameter.requires_grad and parameter.grad is None:
+            parameter.grad = torch.zeros_like(parameter)
+    stepped.step()
+    if decay:
+        update_average(stepped, decay, 1)
+    folder = tmp_path_factory.mktemp("written")
+    write_tensors(folder / "weights", model_weights(model))
+    write_tensors(folder / "optimizer", optimizer_tensors(stepped, model))
+    tensors = load_file(folder / "weights") | load_file(folder / "optimizer")
+    written = sum(tensor.nbytes for name, tensor in tensors.items() if not name.endswith(".step"))
+    assert checkpoint_bytes(config, 10, training) == written
+    trained = sum(p.numel() for p in model.parameters() if p.requires_grad)
+    assert trained_parameters(config, 10, training) == trained
+
+
+def test_narrow_heads_of_keys_and_values_need_less_to_train():
+    whole = ModelConfig(n_layers=2, n_heads=8, d_model=64, d_ff=16)
+    few = whole.model_copy(update={"n_kv_heads": 1})
+    saved = 4 * 2 * 128 * 2 * 7 * 8  # seven heads of keys and of values less, per position and block
+    weights = 4 * 4 * (count_parameters(whole, 10) - count_parameters(few, 10))
+    more, less = (bytes_to_train(model, 10, 1, False, TrainingConfig()) for model in (whole, few))
+    assert more - less == saved + weights
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import pytest
 
 from core.control import StopRequested, StopToken
 from core.disk.files import SuffixError
+from core.errors.exporting import NoEarlierExportError
 from core.events.runs import Evaluated, StepDone
 from core.reporting.curve_table import curve_table
 from core.runs.history import RunHistory
@@ -70,6 +71,17 @@ def test_the_file_is_what_its_name_says(history, tmp_path):
     assert (tmp_path / "a.PNG").read_bytes().startswith(b"\x89PNG")
     export(history, tmp_path / "a.svg")
     assert b"<svg" in (tmp_path / "a.svg").read_bytes()
+
+
+@pytest.mark.parametrize("suffix", ["csv", "png", "svg"])
+def test_curves_replace_only_earlier_curves(history, tmp_path, suffix):
+    path = tmp_path / f"a.{suffix}"
+    for _ in range(2):
+        export(history, path)
+    path.write_bytes(b"run,time\n")
+    with pytest.raises(NoEarlierExportError):
+        export(history, path)
+    assert path.read_bytes() == b"run,time\n"
 
 
 def test_another_suffix_is_refused_with_those_that_can_be_written(history, tmp_path):

@@ -15,6 +15,7 @@ from core.runs.checkpoint import save_checkpoint
 from core.runs.folder import RunFolder
 from core.runs.pointers import checkpoint_steps, pointed_step
 from core.runs.state import CheckpointState, read_state
+from tests.core.disk.test_drafts import another_writer, dead_process
 
 
 @pytest.fixture
@@ -136,10 +137,18 @@ def test_a_folder_that_was_moved_aside_goes_where_its_successor_came(run):
 
 def test_drafts_of_pointers_that_a_kill_left_behind_are_cleared_away(run):
     for folder in (run.checkpoints, run.root):
-        (folder / ".best.123.draft").write_text("step-00")
+        (folder / f".best.{dead_process()}.draft").write_text("step-00")
     save(run, 5)
     assert names(run) == ["last", "step-000005"]
     assert sorted(path.name for path in run.root.iterdir()) == ["checkpoints"]
+
+
+def test_checkpoint_keeps_draft_of_notes_that_window_writes(run):
+    with another_writer(run.notes) as writer:
+        save(run, 5)
+        writer.communicate("\n")
+        assert writer.returncode == 0
+    assert run.notes.exists()
 
 
 def test_a_damaged_one_that_was_set_aside_goes_when_the_run_has_come_past_its_step(run):

@@ -244,6 +244,13 @@ def test_a_run_that_is_served_stays_and_the_process_is_named(trained):
     rename_run(trained, "first", "new")
 
 
+@pytest.mark.parametrize("name", [".in-use-x", ".in-use-", ".in-use-a-b", ".in-use-served-1-abcd (conflict)"])
+def test_rename_ignores_in_use_files_of_other_programs(trained, name):
+    (trained.run("first").root / name).touch()
+    run = rename_run(trained, "first", "new")
+    assert (run.root / name).exists()
+
+
 def test_what_a_killed_server_left_holds_nobody_up(trained):
     left = trained.run("first").root / ".in-use-served-1-abcd"
     left.touch()

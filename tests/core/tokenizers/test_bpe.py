@@ -1,8 +1,15 @@
+import random
+
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from tokenizers import Tokenizer as Engine
+from tokenizers import models, pre_tokenizers, trainers
 
-from core.tokenizers.bpe import BpeTokenizer
+from core.export.tokenizer_json import to_engine
+from core.tokenizers import bpe
+from core.tokenizers.bpe import MAX_LEARNED_BYTES, BpeTokenizer
+from core.tokenizers.bpe_encoders import ExactEncoder
 from core.tokenizers.chunks import cut
 from core.tokenizers.tokenizer import EOS, ROLES, SPECIALS
 
@@ -77,3 +84,50 @@ def test_half_a_surrogate_pair_becomes_a_replacement_character(tokenizer):
 def test_many_texts_encode_as_one_after_the_other_does(tokenizer):
     texts = ["the sheep", "", "graze 🐑", " "]
     assert [ids.tolist() for ids in tokenizer.encode_all(texts)] == [tokenizer.encode(text) for text in texts]
+
+
+def letters(count):
+    return "".join(random.Random(1).choices("ACGT", k=count))
+
+
+def test_long_line_is_learned_in_pieces():
+    line = letters(20 * MAX_LEARNED_BYTES)
+    pieces = [line[at : at + MAX_LEARNED_BYTES] for at in range(0, len(line), MAX_LEARNED_BYTES)]
+    assert BpeTokenizer.train([line], 400).merges == BpeTokenizer.train(pieces, 400).merges
+
+
+@pytest.mark.parametrize(
+    "line", [" " * 5000, "=" * 5000, "日本" * 2000, "a1-" * 2000], ids=lambda line: line[:3]
+)
+def test_no_learned_token_is_longer_than_a_piece(line):
+    tokenizer = BpeTokenizer.train([line] * 3, 400)
+    assert max(map(len, map(tokenizer.token_bytes, range(tokenizer.vocab_size)))) <= MAX_LEARNED_BYTES
+
+
+def test_megabyte_without_a_space_is_learned_and_encoded():
+    line = letters(1_000_000)  # without pieces this takes many minutes
+    tokenizer = BpeTokenizer.train([line], 500)
+    assert tokenizer.decode(list(tokenizer.encode(line))) == line
+
+
+def test_texts_of_short_words_learn_what_the_library_learns_alone():
+    texts = [f"the sheep number {n} grazes on the meadow of {n * n}.\n" for n in range(200)]
+    engine = Engine(models.BPE())
+    engine.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=True)
+    trainer = trainers.BpeTrainer(
+        vocab_size=394,
+        min_frequency=2,
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    engine.train_from_iterator(texts, trainer)
+    assert BpeTokenizer.train(texts, 400).merges == BpeTokenizer(*bpe._learned(engine)).merges
+
+
+def test_long_line_has_the_same_ids_in_each_engine():
+    line = letters(20_000) + " " * 3000 + "ä" * 3000
+    tokenizer = BpeTokenizer.train([line], 400)
+    ids = list(tokenizer.encode(line))
+    exact = ExactEncoder(tokenizer.tokens[len(SPECIALS) : -len(ROLES)], tokenizer.merges)
+    assert [token_id - len(SPECIALS) for token_id in ids] == list(exact.encode([line])[0])
+    assert to_engine(tokenizer).encode(line, add_special_tokens=False).ids == ids

@@ -27,7 +27,7 @@ PROSE = [
     "ß 🐑 \ud800 \u2028\n" * 300,
     "hens lay brown eggs. " * 900,
 ]
-ENDLESS = "".join(random.Random(1).choices("abcdefghij", k=300_000))  # one word: a quarter of an hour
+ENDLESS = "".join(random.Random(1).choices("abcdefghij", k=3_000_000))  # one word: a minute
 
 
 needs_proc = pytest.mark.skipif(sys.platform != "linux", reason="asks /proc what a process has computed")

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from PySide6.QtCore import QEvent, QModelIndex, QPoint, QSize, QStandardPaths, Qt, Signal, Slot
+from PySide6.QtCore import QEvent, QModelIndex, QPoint, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QAction, QKeyEvent, QKeySequence, QShowEvent
 from PySide6.QtWidgets import (
     QFileDialog,
@@ -24,6 +24,7 @@ from app.widgets.keys import native_keys
 from app.widgets.label import Label
 from app.widgets.layout import column, row
 from app.widgets.theme import MEDIUM
+from app.widgets.write_dialog import documents_folder
 from core.conversations.finding import ConversationSummary
 
 WIDTH_PX = 232
@@ -59,7 +60,7 @@ class ConversationList(QWidget):
         self.setObjectName("conversationList")
         self.setAccessibleName("Conversations")
         self.model = ConversationModel(self)
-        self._folder = QStandardPaths.writableLocation(QStandardPaths.StandardLocation.DocumentsLocation)
+        self._folder = str(documents_folder())
         self._asked_for = ""  # the conversation that is to be exported
         self._make_widgets()
         self._make_actions()

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import QObject, QStandardPaths, Qt, QUrl, Slot
+from PySide6.QtCore import QObject, Qt, QUrl, Slot
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QFileDialog
 
@@ -12,6 +12,7 @@ from app.context import Context
 from app.errors import present
 from app.jobs.job import Stream
 from app.tabs.train.tab import TrainTab
+from app.widgets.write_dialog import documents_folder
 from core.tasks.models.write_report import SUFFIX, report_name, write_report
 
 QUEUE = "report"
@@ -32,7 +33,7 @@ class ReportController(QObject):
         self._tab, self._write_report = tab, write
         self._workspace, self._queues = context.workspace, context.queues
         self._name = ""
-        self._folder = QStandardPaths.writableLocation(QStandardPaths.StandardLocation.DocumentsLocation)
+        self._folder = str(documents_folder())
         tab.head.report_requested.connect(self.ask)
 
     @Slot(str)

@@ -219,15 +219,15 @@ def test_a_run_is_exported_and_replaced_only_when_asked(qtbot, studio, tmp_path)
     dialog.begin_button.click()
     qtbot.waitUntil(lambda: "Written" in dialog.said.text())
     first = path.read_bytes()
+    before = path.stat().st_ino
     dialog.path_edit.textEdited.emit(str(path))
-    path.write_bytes(b"old")
     dialog.begin_button.click()
     qtbot.waitUntil(lambda: any(child.objectName() == "replaceQuestion" for child in dialog.children()))
-    assert path.read_bytes() == b"old"
+    assert path.stat().st_ino == before
     question = next(child for child in dialog.children() if child.objectName() == "replaceQuestion")
     next(button for button in question.buttons() if "Replace" in button.text()).click()
     qtbot.waitUntil(lambda: "Written" in dialog.said.text())
-    assert len(path.read_bytes()) == len(first)
+    assert (len(path.read_bytes()), path.stat().st_ino != before) == (len(first), True)
     dialog.reject()
 
 

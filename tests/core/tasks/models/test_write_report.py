@@ -13,11 +13,21 @@ from core.tasks.models.write_report import report_name, write_report
 
 def test_the_file_holds_the_page_and_is_told(trained, tmp_path):
     path = tmp_path / "a.html"
-    path.write_text("before")
     measured, told = write_report(trained, "first", path, StopToken())
     assert isinstance(measured, BaselinesMeasured)
     assert told == ReportWritten("first", str(path), path.stat().st_size)
     assert path.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+
+
+def test_report_replaces_only_earlier_report(trained, command, tmp_path):
+    path = tmp_path / "thesis.html"
+    path.write_text("<html>years of work</html>")
+    asked = ("--workspace", trained.root, "report", "first", "--out", path)
+    code, _, said = command(*asked)
+    assert (code, "is not a report of this program" in said) == (1, True)
+    assert path.read_text() == "<html>years of work</html>"
+    path.unlink()
+    assert [command(*asked)[0] for _ in range(2)] == [0, 0]
 
 
 @pytest.fixture
