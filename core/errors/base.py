@@ -4,6 +4,7 @@ Those of runs and checkpoints are in `runs`, those of the operating system in `s
 """
 
 from collections.abc import Sequence
+from inspect import get_annotations
 from pathlib import Path
 from typing import Any, dataclass_transform
 
@@ -30,8 +31,8 @@ class UserFacingError(Exception):
 
     def __init__(self, *values: Any) -> None:
         super().__init__(*values)
-        kinds = reversed(type(self).__mro__)
-        fields = [name for kind in kinds for name in vars(kind).get("__annotations__", ())]
+        # not `__annotations__` of the class's dictionary, which Python 3.14 leaves empty
+        fields = [name for kind in reversed(type(self).__mro__) for name in get_annotations(kind)]
         vars(self).update(zip(fields, values, strict=False))  # those that are left out have a default
         said = {"program": program()} | {name: getattr(self, name) for name in fields}
         for part in {"message", "remedy"}.difference(fields):

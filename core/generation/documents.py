@@ -40,6 +40,8 @@ def mix_documents(logits: Tensor, documents: Documents, ids: Sequence[int], amou
 
 def mix(logits: Tensor, documents: Tensor, weight: float) -> MixedScores:
     """The same of a distribution, (V,), and its weight, from 0 to 1."""
-    from_documents = weight * documents.to(logits.device)  # (V,), float64
-    probs = (1 - weight) * logits.double().softmax(dim=-1) + from_documents  # (V,)
-    return MixedScores(probs.log().to(logits.dtype), (from_documents / probs).nan_to_num().to(logits.dtype))
+    from_documents = weight * documents  # (V,), float64
+    # on the processor, because an Apple GPU has no float64
+    probs = (1 - weight) * logits.cpu().double().softmax(dim=-1) + from_documents  # (V,)
+    mixed = probs.log(), (from_documents / probs).nan_to_num()  # 2 x (V,)
+    return MixedScores(*(tensor.to(logits.dtype).to(logits.device) for tensor in mixed))

@@ -24,6 +24,7 @@ TRIALS = 5
 MOST_BYTES_COPIED = 2**25  # of one shape, to time it
 MOST_PARTS = 8
 FEW_ROWS = 32  # from more on, the product itself is shared out between the threads
+OUTPUTS_AT_ONCE = 256  # whose weights are converted to float32 together: 4 MiB where there are 4,096 inputs
 INT8_ENGINES = ("x86", "fbgemm", "qnnpack")  # of torch's, the fastest first
 SMALLEST_SCALE = 1e-12  # of a row that is all zeros
 
@@ -38,8 +39,8 @@ def pack_linears(model: nn.Module, weights: WeightsFormat) -> str:
     Args:
         model: In evaluation mode; changed in place.
         weights: "float32" leaves the layers as they are. "auto" lays its float32 weights out anew, or packs them, by what
-            is fastest here: the same numbers up to rounding. "bfloat16" turns all of the model
-            into that type, on the processor where oneDNN computes in it. "int8" stores each matrix in 8 bits with a scale per output, and computes with inputs
+            is fastest here: the same numbers up to rounding. "bfloat16" converts the whole model to
+            that type, on every processor. "int8" stores each matrix in 8 bits with a scale per output, and computes with inputs
             that are rounded to 8 bits too.
 
     Returns:
@@ -47,10 +48,10 @@ def pack_linears(model: nn.Module, weights: WeightsFormat) -> str:
     """
     _replace(model, nn.Dropout, lambda _: nn.Identity())
     on_cpu = all(parameter.device.type == "cpu" for parameter in model.parameters())
-    if weights == "bfloat16" and (not on_cpu or has_onednn_bfloat16()):
+    if weights == "bfloat16":
         model.to(torch.bfloat16)
         if on_cpu:
-            _replace(model, nn.Linear, OneDnnLinear)
+            _replace(model, nn.Linear, OneDnnLinear if has_onednn_bfloat16() else WideningLinear)
         return "bfloat16"
     if weights == "int8" and on_cpu and int8_engine():
         _replace(model, nn.Linear, Int8Linear)
@@ -76,6 +77,31 @@ class OneDnnLinear(nn.Module):
         return torch.ops.mkldnn._linear_pointwise.default(
             x, self.packed, self.bias, "none", [], ""
         )  # (..., T, O)
+
+
+class WideningLinear(nn.Module):
+    """A bfloat16 linear layer for a processor on which oneDNN has no bfloat16 kernels.
+
+    One row is multiplied in bfloat16, because the time goes into reading the weights. For several rows, a few outputs'
+    weights at a time are converted to float32: torch's own bfloat16 product takes up to 20 times as long there.
+    """
+
+    def __init__(self, linear: nn.Linear) -> None:
+        super().__init__()
+        self.weight, self.bias = linear.weight, linear.bias
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(..., T, I) to (..., T, O)."""
+        rows = x.numel() // x.shape[-1]
+        if rows == 1:
+            return nn.functional.linear(x, self.weight, self.bias)  # (..., 1, O)
+        wide = x.float()
+        product = x.new_empty(*x.shape[:-1], len(self.weight))  # (..., T, O)
+        for start in range(0, len(self.weight), OUTPUTS_AT_ONCE):
+            part = slice(start, start + OUTPUTS_AT_ONCE)
+            bias = None if self.bias is None else self.bias[part].float()
+            product[..., part] = nn.functional.linear(wide, self.weight[part].float(), bias)
+        return product
 
 
 class SplitLinear(nn.Module):
@@ -231,7 +257,7 @@ def has_onednn() -> bool:
 
 
 def has_onednn_bfloat16() -> bool:
-    """Whether oneDNN's linear layers take bfloat16 here, if only by converting it to float32 inside."""
+    """Return True if oneDNN has bfloat16 kernels for this processor, if only by converting to float32 inside."""
     supported = getattr(torch.ops.mkldnn, "_is_mkldnn_bf16_supported", None)
     return has_onednn() and supported is not None and bool(supported())
 

@@ -261,4 +261,4 @@ def _mean_loss(model: OpenModel, prompt: ComparedPrompt, ids: Sequence[int], sto
     x, y = whole[None, :-1].to(transformer.device), labels[None].to(transformer.device)  # 2 x (1, T)
     with torch.inference_mode(), interruptible(transformer, stop):
         losses = token_losses(transformer, x, y)  # (1, T)
-    return float(losses.double().sum()) / int((labels != IGNORED).sum())
+    return float(losses.cpu().double().sum()) / int((labels != IGNORED).sum())

@@ -188,4 +188,4 @@ def _held_out_batches(
         counted = targets >= 0
         contexts = contexts_of(x.numpy())[counted]
         documents, longest = index.probs_of(contexts, targets[counted])
-        yield np.exp(-losses.double().cpu().flatten().numpy()[counted]), documents, longest
+        yield np.exp(-losses.cpu().double().flatten().numpy()[counted]), documents, longest

@@ -124,11 +124,10 @@ def with_weights(model: OpenModel, sampling: SamplingConfig) -> Task["LoadedMode
 def _load(run: RunFolder, checkpoint: str, weights: WeightsFormat, adapter: bool = True) -> "LoadedModel":
     import torch  # here, because it takes a moment
 
-    from core.generation.packed import has_onednn_bfloat16
     from core.runs.loading import load_model
 
     # at once in the type that packing would turn them into, or they would stand in memory twice as large for a while
-    dtype = torch.bfloat16 if weights == "bfloat16" and has_onednn_bfloat16() else torch.float32
+    dtype = torch.bfloat16 if weights == "bfloat16" else torch.float32
     loaded = load_model(run, checkpoint, dtype=dtype, adapter=adapter)
     move_to_device(loaded.model, loaded.config.training.device)
     return loaded

@@ -16,17 +16,16 @@ from core.generation.packed import (
     Int8Linear,
     OneDnnLinear,
     SplitLinear,
+    WideningLinear,
     count_parts,
     fastest_way,
     has_onednn,
-    has_onednn_bfloat16,
     int8_engine,
     lay_by_columns,
     pack_linears,
 )
 
 needs_onednn = pytest.mark.skipif(not has_onednn(), reason="this torch has no oneDNN")
-needs_bfloat16 = pytest.mark.skipif(not has_onednn_bfloat16(), reason="oneDNN takes no bfloat16 here")
 needs_int8 = pytest.mark.skipif(not int8_engine(), reason="this torch has no 8-bit kernels")
 
 
@@ -227,19 +226,41 @@ def test_a_model_in_8_bits_decodes_and_keeps_its_embedding(small_model):
     assert linears(model) == [] != linears(model, Int8Linear)
 
 
-@needs_bfloat16
-def test_a_model_in_bfloat16_decodes_with_a_cache_of_its_type(small_model):
+@pytest.fixture
+def no_bfloat16_kernels(monkeypatch):
+    """A processor for which oneDNN has no bfloat16 kernels."""
+    monkeypatch.setattr(torch.ops.mkldnn, "_is_mkldnn_bf16_supported", lambda: False, raising=False)
+
+
+def test_bfloat16_model_decodes_with_cache_of_its_type(small_model):
     model = small_model()
     assert pack_linears(model, "bfloat16") == "bfloat16"
     assert model.dtype == torch.bfloat16
     assert len(greedy(model)) > 20
 
 
-def test_on_a_processor_without_bfloat16_the_weights_stay_float32(small_model, monkeypatch):
-    monkeypatch.setattr(torch.ops.mkldnn, "_is_mkldnn_bf16_supported", lambda: False, raising=False)
-    plain, model = small_model(), small_model()
-    assert pack_linears(model, "bfloat16") == "float32"
-    assert (model.dtype, linears(model)) == (torch.float32, linears(plain))
+def test_bfloat16_without_kernels_decodes_and_shares_embedding(small_model, no_bfloat16_kernels):
+    model = small_model(tied_embeddings=True)
+    n_bytes = sum(parameter.nbytes for parameter in model.parameters())
+    assert pack_linears(model, "bfloat16") == "bfloat16"
+    assert linears(model) == [] != linears(model, WideningLinear)
+    assert {parameter.dtype for parameter in model.parameters()} == {torch.bfloat16}
+    assert sum(parameter.nbytes for parameter in model.parameters()) == n_bytes / 2
+    assert len(greedy(model)) > 20
+
+
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("shape", [(1, 1), (1, 5), (3, 1)])
+@pytest.mark.parametrize("outputs", [3, packed.OUTPUTS_AT_ONCE + 3])
+def test_widening_linear_rounds_only_its_result(bias, shape, outputs):
+    torch.manual_seed(0)
+    linear = nn.Linear(7, outputs, bias=bias).to(torch.bfloat16)
+    x = torch.randn(*shape, 7).to(torch.bfloat16)
+    exact = copy.deepcopy(linear).double()(x.double())
+    with torch.inference_mode():
+        result = WideningLinear(linear)(x)
+    assert (result.shape, result.dtype) == (exact.shape, torch.bfloat16)
+    torch.testing.assert_close(result.double(), exact, rtol=2**-8, atol=2**-9)
 
 
 def test_the_plain_weights_are_let_go(small_model, fastest):

@@ -13,6 +13,7 @@ from core.control import StopRequested, StopToken, result_of
 from core.errors.base import UserFacingError
 from core.errors.exporting import NoForeignModelError
 from core.errors.runs import RunExistsError
+from core.events.replies import ModelOpened
 from core.export import foreign
 from core.generation.dialogue import dialogue_prompt
 from core.runs import loading
@@ -149,7 +150,10 @@ def test_several_files_and_half_precision_are_read_too(tmp_path):
         assert (loaded.model(ids) - twin(ids).logits).abs().max() < 1e-5
 
 
-def test_what_comes_in_bfloat16_opens_in_it_and_never_stands_in_float32(tmp_path, monkeypatch):
+@pytest.mark.parametrize("has_kernels", [True, False])
+def test_bfloat16_import_is_never_held_in_float32(tmp_path, monkeypatch, has_kernels):
+    if not has_kernels:
+        monkeypatch.setattr(torch.ops.mkldnn, "_is_mkldnn_bf16_supported", lambda: False, raising=False)
     saved(tmp_path / "theirs", "qwen3", dtype=torch.bfloat16)
     seen = []
     restore = loading.restore_weights
@@ -165,6 +169,7 @@ def test_what_comes_in_bfloat16_opens_in_it_and_never_stands_in_float32(tmp_path
     opened = result_of(open_model(workspace, name, "best", StopToken()))
     assert opened.weights == "bfloat16"
     assert {next(opened.loaded.model.parameters()).dtype, *seen} == {torch.bfloat16}
+    assert [type(event) for event in open_model(workspace, name, "best", StopToken())] == [ModelOpened]
 
 
 def test_a_model_without_a_head_has_names_without_a_prefix(tmp_path):
