@@ -6,11 +6,10 @@ from typing import Any
 from markupsafe import Markup
 
 from core.config.doctor import DoctorConfig
-from core.diagnosis.doctor import remarks_of
+from core.diagnosis.doctor import remarks_of, verdict_of
 from core.events.runs import Baseline
 from core.reporting.charts import draw_curves
 from core.reporting.facts import (
-    beaten_by,
     data_facts,
     distinct_machines,
     headline,
@@ -51,6 +50,7 @@ def report_page(record: RunRecord, baselines: Sequence[Baseline] = ()) -> str:
 def _contents(record: RunRecord, baselines: Sequence[Baseline]) -> dict[str, Any]:
     settings = setting_tables(record.config) if record.config else {}
     evaluations = evaluation_rows(record)
+    doctor = record.config.doctor if record.config else DoctorConfig()
     return {
         "name": record.name,
         "state": state_of(record),
@@ -64,8 +64,8 @@ def _contents(record: RunRecord, baselines: Sequence[Baseline]) -> dict[str, Any
         "evaluations": evaluations,
         "n_evaluations": len(record.history.evaluations),
         "prompts": prompt_samples(record),
-        "remarks": remarks_of(record.history, record.config.doctor if record.config else DoctorConfig()),
-        "beaten_by": beaten_by(record, baselines),
+        "remarks": remarks_of(record.history, doctor),
+        "verdict": verdict_of(record.history, doctor, baselines),
         "data": data_facts(record),
         "tokenizer": tokenizer_facts(record),
         "model": model_facts(record),

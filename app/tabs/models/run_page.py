@@ -13,7 +13,9 @@ from app.widgets.plots.curve import CurveLook
 from app.widgets.plots.plot import CurvePlot
 from app.widgets.rows import ROW_ROLE, Column, Rows, RowsView
 from app.widgets.theme import LARGE, MEDIUM, SMALL, set_role
+from core.config.doctor import DoctorConfig
 from core.config.tag import SEPARATOR
+from core.diagnosis.doctor import verdict_of
 from core.runs.catalog import RunSummary
 from core.runs.history import RunHistory
 from core.runs.notes import RunNotes
@@ -93,6 +95,7 @@ class RunPageView(QFrame):
             self._name = run.name
             self.saved.reset(())
             self.settings_label.setText("")
+            self.verdict_label.hide()
             self._show_history(RunHistory())
             self.all_label.setText("")
             self._show_notes(RunNotes(run.tags, run.note))
@@ -132,6 +135,10 @@ class RunPageView(QFrame):
             "\n".join(f"{row.title}: {row.value}" for rows in page.settings.values() for row in rows)
         )
         self._show_history(page.record.history)
+        doctor = page.record.config.doctor if page.record.config else DoctorConfig()
+        verdict = verdict_of(page.record.history, doctor)
+        self.verdict_label.setText(f"{verdict.message} {verdict.remedy}" if verdict else "")
+        self.verdict_label.setVisible(verdict is not None)
         if self._written() == self._notes:  # else the user is writing
             self._show_notes(page.notes)
         self.saved.reset(page.saved)
@@ -242,6 +249,8 @@ class RunPageView(QFrame):
 
     def _lay_out(self) -> None:
         self.title = Label(objectName="runTitle", role="subtitle")
+        self.verdict_label = Label(objectName="runVerdict", wordWrap=True, visible=False)
+        self.verdict_label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.problem = Label(objectName="runProblem", wordWrap=True, visible=False, role="error")
         self.settings_label = Label(objectName="changedSettings", wordWrap=True)
         self.settings_label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
@@ -270,6 +279,7 @@ class RunPageView(QFrame):
                 boxed(actions),
                 self.problem,
                 boxed(facts),
+                self.verdict_label,
                 self.plot,
                 self.samples_title,
                 self.samples_label,
