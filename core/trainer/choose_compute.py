@@ -18,6 +18,7 @@ from core.model.transformer import Transformer
 from core.planning.estimate import rows_at_once
 from core.runs.folder import Workspace
 from core.runs.measurements import remember, remembered
+from core.system.load import OtherLoad
 from core.training.compute import (
     MOST_PROBS_BYTES,
     TRIAL_TOKENS,
@@ -30,7 +31,6 @@ from core.training.compute import (
     own_threads,
     steps_on,
 )
-from core.training.core_sharing import OtherLoad
 from core.wording import counted
 
 BUSY_CORES = 0.5  # that other programs use: then fewer threads can be faster

@@ -7,29 +7,14 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
-import psutil
 import torch
 
+from core.system.load import OtherLoad
 from core.training.compute import own_threads
 
 LOOK_SECONDS = 0.5  # between two looks: a processor's times are counted in hundredths of a second
 NEEDED_CORES = 0.4  # that others use beyond what we leave: one busy program beside two threads gets 0.67
 GRAIN_SIZE = 32_768  # numbers that torch gives each thread at least
-
-
-class OtherLoad:
-    """The processor time that other programs take."""
-
-    def __init__(self) -> None:
-        _percent()  # what it says next is counted from here
-        self._since, self._ours = time.monotonic(), time.process_time()
-
-    def cores(self) -> float:
-        """How many cores they used since the last call, on average; 0 where the system doesn't tell."""
-        percent, now, ours = _percent(), time.monotonic(), time.process_time()
-        own_cores = (ours - self._ours) / max(now - self._since, sys.float_info.min)
-        self._since, self._ours = now, ours
-        return max(0.0, percent / 100 * (os.cpu_count() or 1) - own_cores)
 
 
 @contextmanager
@@ -96,14 +81,6 @@ def _end(teams: list[_IdleTeam]) -> None:
     for team in teams:
         team.end()
     teams.clear()
-
-
-def _percent() -> float:
-    """Of all processors' time since this thread's last call: what all programs used; 0 where the system doesn't tell."""
-    try:
-        return psutil.cpu_percent(None)
-    except (OSError, psutil.Error):
-        return 0.0
 
 
 def _processors() -> int:

@@ -1,13 +1,11 @@
-import os
 import sys
 import threading
 
-import psutil
 import pytest
 import torch
 
 from core.training import core_sharing
-from core.training.core_sharing import OtherLoad, sharing_cores
+from core.training.core_sharing import sharing_cores
 
 linux_only = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="another OpenMP")
 
@@ -74,24 +72,6 @@ def test_idle_threads_end_with_an_error(two_of_two):
         look()
         raise ValueError("step")
     assert not idle_threads()
-
-
-def test_a_system_that_tells_no_load_counts_as_quiet(monkeypatch):
-    def refused(_):
-        raise psutil.AccessDenied
-
-    monkeypatch.setattr(psutil, "cpu_percent", refused)
-    assert OtherLoad().cores() == 0.0
-
-
-def test_our_own_work_is_no_load_of_others(monkeypatch):
-    clock = iter((10.0, 12.0))
-    own = iter((1.0, 3.0))  # one core of ours
-    monkeypatch.setattr(core_sharing.time, "monotonic", lambda: next(clock))
-    monkeypatch.setattr(core_sharing.time, "process_time", lambda: next(own))
-    monkeypatch.setattr(os, "cpu_count", lambda: 2)
-    monkeypatch.setattr(psutil, "cpu_percent", lambda _: 75.0)
-    assert OtherLoad().cores() == pytest.approx(0.5)
 
 
 @linux_only

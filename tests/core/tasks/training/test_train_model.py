@@ -44,6 +44,7 @@ from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
 from core.runs.loading import load_model
 from core.runs.state import read_state
+from core.system.load import OtherLoad
 from core.tasks.chat.reply import complete
 from core.tasks.models.open_model import open_model
 from core.tasks.training.resume_run import resume_run
@@ -54,7 +55,6 @@ from core.trainer import samples as run_samples
 from core.trainer import session as run_session
 from core.training import compute, core_sharing, loop
 from core.training.compute import Choices, ComputePlan
-from core.training.core_sharing import OtherLoad
 
 TEACHING_LINES = "what is sesso\nsesso is a village\nwho lives in sesso\nmira lives in sesso\n"
 
