@@ -26,7 +26,7 @@ from core.events.runs import (
     RunEnded,
     RunPrepared,
 )
-from core.planning.expectation import Learned, expected_curve, is_foreseeable
+from core.planning.expectation import Forecast, Learned, is_foreseeable
 from core.planning.step_times import remembering_times
 from core.runs.catalog import read_config
 from core.runs.folder import RunFolder, Workspace
@@ -36,9 +36,9 @@ from core.runs.pointers import pointed_step
 from core.runs.repair import missing_saves
 from core.runs.rollback import roll_back
 from core.runs.state import read_state
+from core.trainer.difficulty import measure_difficulty
 from core.trainer.keep_awake import kept_awake
 from core.trainer.tensorboard_files import with_tensorboard
-from core.trainer.text_bits import text_bits
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,39 +127,34 @@ def _foreseen(
     dataset: Dataset,
     stop: StopToken,
 ) -> Task[None]:
-    """The events; where the run begins, with what is expected of it, and where it goes on, with what was."""
-    before = [event for event in read_events(folder.events) if isinstance(event, RunPrepared)]
+    """The events, with the predicted band; it is corrected by the course of the run once some of its steps are taken."""
+    before = [event for event in read_events(folder.events) if isinstance(event, RunPrepared | EndMoved)]
+    forecast = Forecast(config, _learned(workspace, config, dataset, stop))
     with closing(events):
         for event in events:
             if isinstance(event, RunPrepared):
-                tokens_per_step = event.tokens_per_step
-                curve = before[-1].expected if before and event.start_step else ()
-            elif not isinstance(event, EndMoved):
+                forecast.begin(event, before[-1].expected if before and event.start_step else ())
+                yield replace(event, expected=forecast.curve)
+            elif isinstance(event, EndMoved):
+                forecast.move_end(event)
+                yield replace(event, expected=forecast.curve)
+            else:
                 yield event
-                continue
-            if is_foreseeable(config) and not (curve and curve[-1][0] == event.max_steps):
-                steps = event.max_steps
-                curve = _curve(steps, tokens_per_step, workspace, config, dataset, stop) or curve
-            yield replace(event, expected=curve)
+                if forecast.take(event):
+                    yield EndMoved(forecast.step, forecast.max_steps, forecast.curve)
 
 
-def _curve(
-    steps: int,
-    tokens_per_step: int,
-    workspace: Workspace,
-    config: RunConfig,
-    dataset: Dataset,
-    stop: StopToken,
-) -> tuple[tuple[int, float, float], ...]:
-    """What is expected of a run; nothing where it is not known how hard its text is."""
+def _learned(workspace: Workspace, config: RunConfig, dataset: Dataset, stop: StopToken) -> Learned | None:
+    """Return what the run learns from; None where no prediction can be made of it."""
+    if not is_foreseeable(config):
+        return None
     try:
-        bits = text_bits(workspace, config, stop)
+        difficulty = measure_difficulty(workspace, config, stop)
     except StopRequested:  # the session ends as it does at any stop
-        return ()
-    if not bits:
-        return ()
-    learned = Learned(bits, dataset.bytes_per_token * dataset.train_tokens, dataset.bytes_per_token)
-    return expected_curve(learned, tokens_per_step, steps)
+        return None
+    if difficulty is None:
+        return None
+    return Learned(difficulty, dataset.bytes_per_token * dataset.train_tokens, dataset.bytes_per_token)
 
 
 def _watched(

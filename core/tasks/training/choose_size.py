@@ -9,9 +9,14 @@ from core.corpus.passages import CorpusTotals
 from core.errors.base import UserFacingError
 from core.events.base import Notice, Task
 from core.lake.opening import open_library
-from core.planning.choice import choose, pace_of, reference
+from core.planning.choice import choose
+from core.planning.machine import NOTICED_SLOWDOWN
+from core.planning.outlook import pace_of, reference
 from core.runs.folder import Workspace
-from core.tasks.training.time_steps import time_steps
+from core.system import load
+from core.tasks.training.time_steps import LOAD_SECONDS, time_steps
+
+BUSY = "Other programs are using the processor: steps take about {times:.1f} times as long, so a smaller model may be chosen."
 
 
 def choose_size(
@@ -29,7 +34,10 @@ def choose_size(
         totals = library.totals(run.corpus)
     pace = (yield from _measured_pace(workspace, run, totals, stop)) if totals.characters else 0.0
     stop.raise_if_asked()
-    choice = choose(run, totals, pace)
+    slowdown = load.measure_load(LOAD_SECONDS).slowdown(run.training.threads)
+    if slowdown > NOTICED_SLOWDOWN:
+        yield Notice(BUSY.format(times=slowdown))
+    choice = choose(run, totals, pace / slowdown)
     yield Notice(f"{choice.what} {choice.why}")
     return with_settings(with_settings(run, choice.settings), changes)
 

@@ -74,7 +74,7 @@ def test_no_verdict_while_remarks_are_off():
 
 @pytest.mark.parametrize("horizon", ["steps", "epochs", "tokens", "minutes"])
 def test_train_longer_doubles_what_ends_the_run(horizon):
-    run = with_settings(preset_run("starter"), {"training.horizon": horizon})
+    run = with_settings(preset_run("starter"), {"training.horizon": horizon, "training.max_epochs": 3})
     changes = changes_of(TRAIN_LONGER, run)
     name = f"max_{horizon}"
     assert changes[f"training.{name}"] == 2 * getattr(run.training, name)

@@ -13,8 +13,8 @@ from app.widgets.layout import column
 from app.widgets.theme import MEDIUM, SMALL, TINY, set_role
 from core.config.run import RunConfig
 from core.corpus.passages import CorpusTotals
-from core.planning.choice import reference
 from core.planning.machine import Machine
+from core.planning.outlook import reference
 from core.planning.plan_card import NOT_KNOWN, PlanRow, plan_rows
 from core.planning.plan_warnings import plan_warnings
 from core.planning.step_times import timed_settings
@@ -86,7 +86,7 @@ class PlanCard(QWidget):
         if self._run is not None and timed_settings(reference(run)) != timed_settings(reference(self._run)):
             self._machine = replace(self._machine, pace=0.0)  # of another device
         if totals != self._totals:
-            self._machine = replace(self._machine, tokens=None, text_bits=0.0)  # which were another text's
+            self._machine = replace(self._machine, tokens=None, difficulty=None)  # which were another text's
         self._run, self._totals, self._counting = run, totals, counting
         self._warns = warns and not counting
         self._show()
