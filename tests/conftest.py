@@ -6,6 +6,8 @@ import sys
 import pytest
 from hypothesis import settings
 
+from core.system import load
+
 os.environ["OMP_NUM_THREADS"] = "1"  # before torch loads, here and in processes that a test starts
 
 settings.register_profile("steady", deadline=None, derandomize=True)
@@ -20,3 +22,9 @@ def one_thread():
     torch = sys.modules.get("torch")
     if torch is not None and torch.get_num_threads() != 1:
         torch.set_num_threads(1)
+
+
+@pytest.fixture(autouse=True)
+def idle_machine(monkeypatch):
+    """No prediction depends on what else the machine does."""
+    monkeypatch.setattr(load, "measure_load", lambda _seconds=1.0: load.ProcessorLoad(0.0, 2))

@@ -5,6 +5,7 @@ from core.config.setting import Config, setting
 NOT_FINITE, SPIKE, PLATEAU, OVERFITTING = "not_finite", "spike", "plateau", "overfitting"
 RATE_TOO_LARGE, RATE_TOO_SMALL = "learning_rate_too_large", "learning_rate_too_small"
 LITTLE_DATA, BEHIND = "little_data", "behind"
+VERDICT = "verdict"  # the summary at the end of a run, not a problem
 
 
 class DoctorConfig(Config):

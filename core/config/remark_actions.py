@@ -2,16 +2,23 @@
 
 from typing import Any
 
+from core.config.resuming import ENDS, twice_as_long
 from core.config.run import RunConfig
 
 STOP, BACK_TO_BEST = "stop", "back_to_best"
 HALVE_LEARNING_RATE, RAISE_LEARNING_RATE = "halve_learning_rate", "raise_learning_rate"
+TRAIN_LONGER, CONTINUE = "train_longer", "continue"
+ADD_DOCUMENTS, CHAT = "add_documents", "chat"
 
 TITLES = {  # for a button
     STOP: "Stop and keep best",
     BACK_TO_BEST: "Back to the best checkpoint",
     HALVE_LEARNING_RATE: "Halve the learning rate",
     RAISE_LEARNING_RATE: "Triple the learning rate",
+    TRAIN_LONGER: "Train as long again",
+    CONTINUE: "Continue training",
+    ADD_DOCUMENTS: "Add documents",
+    CHAT: "Chat with this model",
 }
 HELP = {
     STOP: "Stop the run; the best checkpoint is kept.",
@@ -19,14 +26,25 @@ HELP = {
     "The same steps with the same rate would take the same course.",
     HALVE_LEARNING_RATE: "Stop the run, save it, and continue at once with half the learning rate.",
     RAISE_LEARNING_RATE: "Stop the run, save it, and continue at once with three times the learning rate.",
+    TRAIN_LONGER: "Double the length of this run and continue from its last step.",
+    CONTINUE: "Continue this run from the step at which it was stopped.",
+    ADD_DOCUMENTS: "Open the Corpus tab to import more documents.",
+    CHAT: "Open the best checkpoint of this run in the Chat tab.",
 }
+AFTER_THE_END = (TRAIN_LONGER, CONTINUE, ADD_DOCUMENTS, CHAT)  # offered once a run no longer trains
 FACTORS = {BACK_TO_BEST: 0.5, HALVE_LEARNING_RATE: 0.5, RAISE_LEARNING_RATE: 3.0}
 HIGHEST_RATE = 10.0  # the limit of the setting
 
 
 def changes_of(action: str, config: RunConfig) -> dict[str, Any]:
-    """The settings, by dotted name, with which a run goes on after an action: its learning rates, scaled."""
-    training, factor = config.training, FACTORS[action]
+    """Return the settings, by dotted name, with which a run continues after an action."""
+    training = config.training
+    if action == CONTINUE:
+        return {}
+    if action == TRAIN_LONGER:
+        longer = twice_as_long(training)
+        return {f"training.{name}": getattr(longer, name) for name in ENDS[training.horizon]}
+    factor = FACTORS[action]
     rate = min(HIGHEST_RATE, factor * training.learning_rate)
     changes = {"training.learning_rate": rate}
     if training.optimizer == "muon":

@@ -20,26 +20,17 @@ SIZED = {  # by group: what a size is made of
 
 @dataclass(frozen=True, slots=True)
 class SizeChoice:
-    """A size in a word, and what was measured of it on two processor cores: docs/performance.md has the tables."""
+    """A size in one word, and what it is for."""
 
     title: str
-    reached: str
+    help: str
 
 
 CHOICES = {  # for an ordinary computer, by preset, the smallest first; before them, that of `core.planning.choice`
     AUTO: SizeChoice(PRESETS[AUTO].title, PRESETS[AUTO].help),
-    "tiny": SizeChoice(
-        "Quick", "In two minutes it reached 1.34 nats per character on the unread tenth of a 1.1 MB handbook."
-    ),
-    "starter": SizeChoice(
-        "Balanced",
-        "In 400 steps, about a minute, it learned to answer all 160 held-out questions about the sample; in ten minutes it reached "
-        "1.09 bits per byte of unread Python code.",
-    ),
-    "mini": SizeChoice(
-        "Capable",
-        "In ten minutes a model of this shape reached 1.00 bits per byte of unread Python code, where Balanced reached 1.09.",
-    ),
+    "tiny": SizeChoice("Quick", "The smallest model: the whole way in seconds, to see how it works."),
+    "starter": SizeChoice("Balanced", "A first model that answers questions about the sample corpus."),
+    "mini": SizeChoice("Capable", "A larger model, for some megabytes of text."),
 }
 CHARACTERS = 100  # about as many as a text in English has
 

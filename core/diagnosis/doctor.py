@@ -1,9 +1,9 @@
 """Watches a run's course and says what is wrong with it, each thing once until it has passed."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 
-from core.config.doctor import NOT_FINITE, DoctorConfig
+from core.config.doctor import NOT_FINITE, VERDICT, DoctorConfig
 from core.config.remark_actions import BACK_TO_BEST
 from core.diagnosis.course import BLOCK, Course
 from core.diagnosis.findings import (
@@ -18,9 +18,10 @@ from core.diagnosis.findings import (
     rate_too_small,
     spike,
 )
+from core.diagnosis.verdict import verdict
 from core.errors.runs import TrainingDivergedError
 from core.events.base import Event
-from core.events.runs import EndMoved, Evaluated, RemarkMade, RunPrepared, StepDone
+from core.events.runs import Baseline, EndMoved, Evaluated, RemarkMade, RunEnded, RunPrepared, StepDone
 from core.runs.history import RunHistory
 
 SLOW_INTERVAL = 10 * BLOCK  # steps between two looks at what shows over hundreds of them
@@ -52,6 +53,14 @@ class Doctor:
         if isinstance(event, RunPrepared | EndMoved):
             self._course.prepare(event)
         return []
+
+    def judge(self, ended: RunEnded, baselines: Sequence[Baseline] = ()) -> list[RemarkMade]:
+        """Return the verdict on a run that has ended; nothing while remarks are off.
+
+        Args:
+            baselines: Bits per byte of simple models on the run's validation text.
+        """
+        return [verdict(self._course, ended, baselines)] if self._config.enabled else []
 
     def review(self, history: RunHistory) -> list[RemarkMade]:
         """All that is to be said about a run so far, of which nothing was taken in yet."""
@@ -106,8 +115,21 @@ class Doctor:
 
 
 def remarks_of(history: RunHistory, config: DoctorConfig) -> list[RemarkMade]:
-    """What the doctor says, or would have said, of a run: its own remarks where it has some, oldest first."""
-    return history.remarks or Doctor(config).review(history)
+    """Return the remarks on a run without its verdict, oldest first: its own, or those that it would get today."""
+    own = [remark for remark in history.remarks if remark.kind != VERDICT]
+    return own or Doctor(config).review(history)
+
+
+def verdict_of(
+    history: RunHistory, config: DoctorConfig, baselines: Sequence[Baseline] = ()
+) -> RemarkMade | None:
+    """Return the verdict on a run: its own, or the one that it would get today; None where it has not ended."""
+    own = [remark for remark in history.remarks if remark.kind == VERDICT]
+    if own or history.ended is None:
+        return own[-1] if own else None
+    doctor = Doctor(config)
+    doctor.review(history)
+    return next(iter(doctor.judge(history.ended, baselines)), None)
 
 
 def divergence(error: TrainingDivergedError) -> RemarkMade:

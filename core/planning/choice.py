@@ -12,19 +12,22 @@ from typing import Any
 from core.config.model import count_parameters, d_ff_beside, heads_beside
 from core.config.presets import AUTO, preset_run
 from core.config.run import RunConfig
+from core.config.sizes import CHOICES
 from core.config.toml import with_settings
-from core.config.training import MOST_TEACHERS
+from core.config.training import MOST_TEACHERS, TrainingConfig
 from core.corpus.passages import CorpusTotals
 from core.errors.base import UserFacingError
-from core.events.runs import StepTimes
 from core.planning.estimate import estimate_tokens
-from core.planning.horizon import cost_of_all, windows_per_step
+from core.planning.horizon import cost_of_all
+from core.planning.machine import Machine
+from core.planning.outlook import SAME_DEVICE, Outlook, outlook, pace_by, step_cost, tokens_per_step
 from core.wording import counted, file_size, rounded
 
+LENGTHS = ("horizon", "max_steps", "max_epochs", "max_tokens", "max_minutes")
 USUAL_PACE = 20_000.0  # tokens of `starter` per second on two processor cores, where it was not measured
 USUAL_BYTES = 4_000_000  # of text, where there is none yet
-EVALUATIONS = 12  # in a run
-FEWEST_BETWEEN, MOST_BETWEEN = 20, 2000  # steps
+EVALUATIONS = 12  # in a run; each takes about as long as seven steps
+MIN_BETWEEN, MAX_BETWEEN = 50, 2000  # steps
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +44,16 @@ class Rung:
     average: float
 
 
-# The smallest first. Of a short text a large vocabulary has too many rare tokens. The third and the fourth were equal at 7 million
-# tokens of `starter`, before windows grew; where the last begins to be best was not measured: 6 layers of 320 were behind at 5 millions,
-# and better than 8 of 384 in as long as an hour takes here.
+# The smallest first. Of a short text a large vocabulary has too many rare tokens. In few steps a model with long windows learns
+# less than a small one with short windows: 200 steps of 1,024 tokens of Python gave 2.27 and 2.07 bits/byte, 800 steps 1.64 and
+# 1.78, where a step of the small one takes 0.58 of the time. The fifth and the fourth were equal at 7 million tokens of `starter`,
+# before windows grew; where the last begins to be best was not measured: 6 layers of 320 were behind at 5 millions, and better than
+# 8 of 384 in as long as an hour takes here.
 RUNGS = (
     Rung(0, 0, 4, 128, 256, 4, 512, 0.97),
-    Rung(0, 1e5, 4, 192, 1024, 1, 512, 0.98),
-    Rung(0, 1e6, 4, 192, 1024, 1, 2048, 0.98),
+    Rung(8e5, 1e5, 4, 192, 1024, 1, 512, 0.98),
+    Rung(0, 1e6, 4, 128, 256, 4, 2048, 0.97),
+    Rung(8e5, 1e6, 4, 192, 1024, 1, 2048, 0.98),
     Rung(7e6, 2e6, 6, 256, 1024, 1, 2048, 0.98),
     Rung(25e6, 3e6, 6, 320, 1024, 2, 2048, 0.99),
 )
@@ -85,21 +91,6 @@ class Choice:
         return cls(settings, str(what), str(why))
 
 
-def reference(run: RunConfig) -> RunConfig:
-    """A run of `starter` on the device of this one: its steps tell what the machine can do."""
-    same = ("threads", "device", "precision", "compile")
-    return with_settings(
-        preset_run("starter"), {f"training.{name}": getattr(run.training, name) for name in same}
-    )
-
-
-def pace_of(run: RunConfig, times: StepTimes | None) -> float:
-    """Tokens per second of the reference; 0 where its steps were not timed."""
-    if times is None:
-        return 0.0
-    return _tokens_per_step(reference(run)) / times.step_seconds
-
-
 def choose(run: RunConfig, totals: CorpusTotals, pace: float = 0.0) -> Choice:
     """What teaches this run most in its length: the model and its tokenizer, batch, averages, decays and evaluations.
 
@@ -123,12 +114,34 @@ def choose(run: RunConfig, totals: CorpusTotals, pace: float = 0.0) -> Choice:
             fades_in = FADES_SOONER_IN
         settings |= _decays(fades_in * steps)
     taken = steps * min(epochs, MOST_EPOCHS)
-    settings["training.eval_interval"] = min(max(round(taken / EVALUATIONS), FEWEST_BETWEEN), MOST_BETWEEN)
+    settings["training.eval_interval"] = min(max(round(taken / EVALUATIONS), MIN_BETWEEN), MAX_BETWEEN)
     if run.training.horizon in ("steps", "minutes"):  # of which epochs may be a limit
         settings["training.max_epochs"] = MOST_EPOCHS
     teachers = settings["training.teachers"] = _teachers(run, epochs)
     text = f"{file_size(text_bytes)} of text" if totals.bytes else "the usual text"
     return Choice(settings, _what(settings), _why(run, rung, text_bytes, text, tokens, epochs, teachers))
+
+
+def outlooks_of_sizes(run: RunConfig, totals: CorpusTotals, machine: Machine) -> dict[str, Outlook]:
+    """Predict what each size of `CHOICES` takes and reaches with the documents and on the device of `run`.
+
+    Each has its own length, unless the user has given `run` another one.
+    """
+    own = preset_run(run.preset).training
+    length = {} if _lengths(run.training) == _lengths(own) else _lengths(run.training)
+    others = replace(machine, times=None, pace=machine.pace or pace_by(run, machine.times))
+    device = {f"training.{name}": getattr(run.training, name) for name in SAME_DEVICE}
+    found = {}
+    for preset in CHOICES:
+        if preset == run.preset:
+            found[preset] = outlook(run, totals, machine)
+            continue
+        other = with_settings(preset_run(preset), length | device)
+        other = other.model_copy(update={"corpus": run.corpus, "cleaning": run.cleaning})
+        if preset == AUTO:
+            other = with_settings(other, choose(other, totals, others.pace / machine.slowdown).settings)
+        found[preset] = outlook(other, totals, others)
+    return found
 
 
 def _settings(rung: Rung) -> dict[str, Any]:
@@ -154,8 +167,9 @@ def _epochs(settings: dict[str, Any], tokens: float, learned: CorpusTotals) -> t
     """How often a run reads its text in the time of so many tokens of the reference, and in how many steps once."""
     run = with_settings(preset_run(AUTO), settings)
     in_epoch = max(1, estimate_tokens(run.tokenizer, learned))
-    read = tokens * _cost(preset_run("starter")) / _cost(run)
-    return read / in_epoch, in_epoch / _tokens_per_step(run)
+    begun = preset_run("starter")
+    read = tokens * (step_cost(begun) / tokens_per_step(begun)) / (step_cost(run) / tokens_per_step(run))
+    return read / in_epoch, in_epoch / tokens_per_step(run)
 
 
 def _teachers(run: RunConfig, epochs: float) -> int:
@@ -186,15 +200,6 @@ def _two_digits(value: float) -> float:
     return min(MOST_DECAY, float(f"{value:.2g}"))
 
 
-def _tokens_per_step(run: RunConfig) -> int:
-    return windows_per_step(run.training) * run.model.context_length
-
-
-def _cost(run: RunConfig) -> float:
-    """What a token costs, in parameters that it passes."""
-    return count_parameters(run.model, run.tokenizer.vocab_size)
-
-
 def _what(settings: dict[str, Any]) -> str:
     run = with_settings(preset_run(AUTO), settings)
     shape, vocabulary = run.model, run.tokenizer.vocab_size
@@ -210,7 +215,7 @@ def _reference_tokens(run: RunConfig, text_bytes: int, pace: float) -> float:
     each = {
         "minutes": 60 * (pace or USUAL_PACE),
         "tokens": 1.0,
-        "steps": _tokens_per_step(preset_run(AUTO)),
+        "steps": tokens_per_step(preset_run(AUTO)),
         "epochs": estimate_tokens(run.tokenizer, CorpusTotals(1, text_bytes, text_bytes)),
     }
     length: float = getattr(training, f"max_{training.horizon}")
@@ -234,3 +239,7 @@ def _why(
         return f"A larger one would learn {text} by heart; from {file_size(larger[0].from_bytes)} on more is gained."
     wait = counted(math.ceil(length * larger[0].from_tokens / tokens), unit)
     return f"A larger one learns less of {text} in {training.horizon_text}{on_it}; from {wait} on it gains."
+
+
+def _lengths(training: TrainingConfig) -> dict[str, object]:
+    return {f"training.{name}": getattr(training, name) for name in LENGTHS}

@@ -1,46 +1,98 @@
-"""What a run will probably reach, and its curve on the way there: a fit of the runs that docs/performance.md tells of.
+"""What a run is predicted to reach, and its curve on the way there: a fit of measured runs of the presets' family.
 
-    bits = text_bits * exp(LEVEL - GAIN * ln(seen)) * (1 + UNDECAYED * (1 - done))
+    ln(bits / trigram) = WEIGHTS . features + ON_THE_WAY * ln(done)
+    features = 1, ln(seen), ln(lzma / trigram), ln(1 + FEW_STEPS / steps), ln(parameters), and with windows that grow
+    ln(steps / GROWN_STEPS)
 
-`seen` is the text that the model has learned from, in bytes, where the k-th reading of a text counts less than the first
-(Muennighoff et al., "Scaling Data-Constrained Language Models", 2023, arXiv:2305.16264, section 3.1); `text_bits` is
-what a byte of it costs a trigram of bytes; `done` is the part of the run that is over: before its end, the learning
-rate has yet to fall. Fitted are runs of the presets' family: BPE, Muon, from scratch. The number of parameters made the
-fit no better between 2 and 8 millions.
+`seen` is the text that the model has learned from, in megabytes; the k-th reading of a text counts less than the first
+(Muennighoff et al., "Scaling Data-Constrained Language Models", 2023, arXiv:2305.16264, section 3.1). `parameters` are those
+of the blocks, in millions. `trigram` and `lzma` say how hard the text is. `done` is the part of the run that is over: a longer
+run learns faster at first than one that ends there. The runs of the fit are in tests/core/planning/expected_runs.csv: BPE, Muon, from scratch.
 """
 
 import math
 from dataclasses import dataclass
 
-from core.config.run import RunConfig
+import numpy as np
 
-LEVEL, GAIN, READINGS = 1.3802, 0.1302, 4.0
-UNDECAYED = 0.07
-BELOW, ABOVE = 0.28, 0.10  # of ln(bits): a text that repeats itself is learned better than the fit says
+from core.config.model import count_parameters
+from core.config.run import RunConfig
+from core.events.base import Event
+from core.events.runs import EndMoved, Evaluated, RunPrepared
+
+READINGS = 4.0
+WEIGHTS = (-0.2993, -0.0552, 0.4692, 0.3234, -0.0306, -0.0436, -0.0704)
+FEW_STEPS = 100.0
+LEARNING_RATE = 2e-2
+GROWN_STEPS = 500.0  # from about here on, windows that grow gain more than they cost
+ON_THE_WAY = 0.08
+SPREAD = 0.17  # half the band in ln(bits): of texts left out of the fit one by one, 19 of 20 runs end inside
+WIDER = 0.06  # of -ln(done): what is added to it before the end
+MIN_LZMA_SHARE = 0.4  # of the trigram: of a text that repeats itself more, no run of the fit tells anything
+MIN_STEPS = 25  # of a run that is predicted
+MIN_BYTES, MAX_EPOCHS = 200_000, 20  # of training text, and how often it is read
+MIN_PARAMETERS, MAX_PARAMETERS = 500_000, 10_000_000  # of the blocks
 LITTLE_BYTES = 50_000  # of text: from less, words stay alone
 ENOUGH_BYTES = 300_000  # from so much on, sentences hold
-EXAMPLES = (  # by bits per byte, as a share of what a trigram of bytes needs: what a run on Python's documentation had written there
-    (1.0, "ress option messAD already ress another"),
-    (0.6, "when a :mod:`ff` module now be used to the  string."),
-    (0.52, "modules now support an optional string or :mod:`file` and :mod:`filefile` modules."),
-    (0.0, "Converts a mode to the file system.  The *filename* parameter is a :class:`bytes` object"),
-)
 POINTS = 40  # of a curve
-FEWEST_SEEN = 0.01  # of a run, where a curve begins
+MIN_SHOWN = 0.01  # of a run, where a curve begins
+
+Curve = tuple[tuple[int, float, float], ...]  # steps, each with the lowest and the highest bits per byte
+
+
+@dataclass(frozen=True, slots=True)
+class Quality:
+    """What text of a model is like that needs at least `min_share` of what a trigram needs for a byte.
+
+    `example` was written by such a model, trained on Python's documentation.
+    """
+
+    min_share: float
+    title: str
+    example: str
+
+
+QUALITIES = (
+    Quality(1.0, "Fragments of words", "ress option messAD already ress another"),
+    Quality(0.6, "Words, little grammar", "when a :mod:`ff` module now be used to the  string."),
+    Quality(
+        0.52,
+        "Phrases, no meaning",
+        "modules now support an optional string or :mod:`file` and :mod:`filefile` modules.",
+    ),
+    Quality(
+        0.0,
+        "Sentences, little meaning",
+        "Converts a mode to the file system.  The *filename* parameter is a :class:`bytes` object",
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Difficulty:
+    """What a byte of a text costs simple methods that have read its training text, in bits.
+
+    Attributes:
+        trigram: Counts which byte follows two others. It knows words, and no longer phrases.
+        lzma: Finds whole passages again. Far below the trigram, the text repeats itself.
+    """
+
+    trigram: float
+    lzma: float
 
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """What a run learns from: `text_bits` of a trigram, bytes of training text, bytes in a token."""
+    """What a run learns from: how hard its text is, bytes of training text, bytes in a token."""
 
-    text_bits: float
+    text: Difficulty
     train_bytes: float
     bytes_per_token: float
 
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """Between what it will probably lie, in bits per byte of validation text."""
+    """Predicted range of bits per byte of validation text."""
 
     low: float
     high: float
@@ -51,41 +103,164 @@ class Expectation:
 
 
 def is_foreseeable(run: RunConfig) -> bool:
-    """Whether a run is of the family that was fitted."""
+    """Return whether a run is of the family that was fitted."""
     training, model = run.training, run.model
     is_family = model.positions == "rotary" and model.norm_type == "rms_norm" and model.activation == "swiglu"
     learns = training.optimizer == "muon" and model.previous_token_heads and not training.assistant_only_loss
-    return bool(is_family and learns and run.tokenizer.kind == "bpe" and not run.base_model)
+    is_fitted = MIN_PARAMETERS <= count_parameters(model, vocab_size=0) <= MAX_PARAMETERS
+    return bool(is_family and learns and is_fitted and run.tokenizer.kind == "bpe" and not run.base_model)
 
 
-def expect(learned: Learned, tokens: float, done: float = 1.0) -> Expectation:
-    """What a model reaches that has learned from so many tokens, repetitions included.
+def repeats(text: Difficulty) -> bool:
+    """Return whether a text repeats itself more than the texts of the fit, so that no prediction holds for it."""
+    return text.lzma < MIN_LZMA_SHARE * text.trigram
+
+
+def expect(learned: Learned, run: RunConfig, steps: float, done: float = 1.0) -> Expectation | None:
+    """Predict what a model reaches after `steps` optimizer steps.
 
     Args:
-        done: Which part of its run is over, from 0 to 1.
+        done: Part of the run that is over, above 0 and up to 1.
+
+    Returns:
+        The band in which 19 of 20 runs end; None where the text or the length lies outside of the fit.
     """
-    seen = worth(tokens * learned.bytes_per_token, learned.train_bytes)
-    bits = learned.text_bits * math.exp(LEVEL - GAIN * math.log(seen)) * (1 + UNDECAYED * (1 - done))
-    return Expectation(bits * math.exp(-BELOW), bits * math.exp(ABOVE))
+    if repeats(learned.text) or learned.train_bytes < MIN_BYTES or steps < MIN_STEPS * done:
+        return None
+    if _bytes_read(learned, run, steps) > MAX_EPOCHS * learned.train_bytes:
+        return None
+    middle = learned.text.trigram * math.exp(log_share(learned, run, steps) + ON_THE_WAY * math.log(done))
+    width = SPREAD - WIDER * math.log(done)
+    return Expectation(middle * math.exp(-width), middle * math.exp(width))
 
 
-def reads_like(band: Expectation, text_bits: float) -> str:
-    """What a model of such a quality wrote: one of `EXAMPLES`, by what it needs of what a trigram needs."""
-    share = band.middle / text_bits
-    return next(text for least, text in EXAMPLES if share >= least)
+def log_share(learned: Learned, run: RunConfig, steps: float) -> float:
+    """Return the logarithm of what the model needs for a byte at the end, as a share of what the trigram needs."""
+    weighted = zip(WEIGHTS, features(learned, run, steps), strict=True)
+    return sum(weight * feature for weight, feature in weighted)
+
+
+def features(learned: Learned, run: RunConfig, steps: float) -> tuple[float, ...]:
+    """Return what the prediction depends on, in the order of `WEIGHTS`."""
+    training, model = run.training, run.model
+    seen = worth(_bytes_read(learned, run, steps), learned.train_bytes)
+    return (
+        1.0,
+        math.log(seen / 1e6),
+        math.log(learned.text.lzma / learned.text.trigram),
+        math.log1p(FEW_STEPS / steps),
+        math.log(count_parameters(model, vocab_size=0) / 1e6),
+        math.log(steps / GROWN_STEPS) if training.context_growth > 1 else 0.0,
+        math.log(training.learning_rate / LEARNING_RATE),
+    )
+
+
+def _bytes_read(learned: Learned, run: RunConfig, steps: float) -> float:
+    training = run.training
+    windows = steps * training.batch_size * training.gradient_accumulation_steps
+    return windows * run.model.context_length * learned.bytes_per_token
+
+
+def quality_at(bits: float, text: Difficulty) -> Quality:
+    """Return what text of a model is like that needs this many bits for a byte."""
+    return next(quality for quality in QUALITIES if bits / text.trigram >= quality.min_share)
 
 
 def worth(seen: float, unique: float) -> float:
-    """How many bytes of new text so many are worth that were read from a text of `unique` bytes, again and again."""
+    """Return the bytes of new text that are worth `seen` bytes, read from a text of `unique` bytes again and again."""
     again = max(0.0, seen / unique - 1)
     return min(seen, unique) * (1 + READINGS * -math.expm1(-again / READINGS))
 
 
-def expected_curve(
-    learned: Learned, tokens_per_step: int, steps: int
-) -> tuple[tuple[int, float, float], ...]:
-    """Steps of a run, each with the band of bits per byte in which its evaluation will probably lie."""
-    first = max(1, round(FEWEST_SEEN * steps))
+def expected_curve(learned: Learned, run: RunConfig, steps: int) -> Curve:
+    """Predict the band at steps of a run of `steps`; empty where no reliable prediction can be made."""
+    if expect(learned, run, steps) is None:
+        return ()
+    first = max(1, round(MIN_SHOWN * steps))
     taken = sorted({round(first * (steps / first) ** (point / POINTS)) for point in range(POINTS + 1)})
-    bands = [expect(learned, step * tokens_per_step, step / steps) for step in taken]
-    return tuple((step, band.low, band.high) for step, band in zip(taken, bands, strict=True))
+    bands = ((step, expect(learned, run, step, step / steps)) for step in taken)
+    return tuple((step, band.low, band.high) for step, band in bands if band is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """A correction of the band by an evaluation, once `part` of the run is over.
+
+    `carried` is the share of the distance from the predicted middle that remains at the end, `spread` half the band there.
+    """
+
+    part: float
+    carried: float
+    spread: float
+
+
+# Of 24 runs: at 5 % and at 20 % of the steps the loss says nothing about the end that the prediction does not know.
+LOOKS = (Look(0.5, 0.6, 0.09), Look(0.75, 0.95, 0.04))
+MIN_SPREAD = 0.01
+
+
+class Forecast:
+    """The predicted band of a run, corrected by what the run has reached.
+
+    Attributes:
+        curve: The band at steps; empty where no reliable prediction can be made.
+        step, max_steps: How far the run is, and where it ends.
+    """
+
+    def __init__(self, run: RunConfig, learned: Learned | None) -> None:
+        self._run, self._learned = run, learned
+        self._looks = 0  # corrections so far
+        self.curve: Curve = ()
+        self.step = self.max_steps = 0
+
+    def begin(self, prepared: RunPrepared, before: Curve) -> None:
+        """The run begins, or continues with the band that it had."""
+        self.step, self.max_steps = prepared.start_step, prepared.max_steps
+        self._looks = sum(self.step >= look.part * self.max_steps for look in LOOKS) if self.step else 0
+        self._predict(before)
+
+    def move_end(self, moved: EndMoved) -> None:
+        """The run ends at another step than was planned."""
+        self.step, self.max_steps = moved.step, moved.max_steps
+        self._predict(self.curve)
+
+    def take(self, event: Event) -> bool:
+        """Follow the run; return whether its band was corrected."""
+        if not isinstance(event, Evaluated) or not self.curve or event.bits_per_byte <= 0:
+            return False
+        self.step = event.step
+        due = sum(self.step >= look.part * self.max_steps for look in LOOKS)
+        if due <= self._looks or self.step >= self.max_steps:
+            return False
+        self._looks = due
+        look = LOOKS[due - 1]
+        self.curve = corrected(self.curve, self.step, event.bits_per_byte, look.carried, look.spread)
+        return True
+
+    def _predict(self, before: Curve) -> None:
+        if before and before[-1][0] == self.max_steps:
+            self.curve = before
+        elif self._learned is not None:
+            self.curve = expected_curve(self._learned, self._run, self.max_steps) or before
+
+
+def corrected(curve: Curve, step: int, bits: float, carried: float, spread: float) -> Curve:
+    """Return a predicted curve whose part behind `step` is moved by what the run has reached there.
+
+    Args:
+        bits: Bits per byte at `step`.
+        carried: Share of the distance from the predicted middle that is expected to remain at the end.
+        spread: Half the width of the band at the end, in natural logarithms.
+    """
+    steps, low, high = (np.array(column, dtype=float) for column in zip(*curve, strict=True))
+    middle = np.sqrt(low * high)
+    behind = steps > step
+    if not behind.any():
+        return curve
+    part = (steps - step) / (steps[-1] - step)  # of what is left
+    distance = math.log(bits / float(np.interp(step, steps, middle)))
+    moved = middle * np.exp(distance * (1 - (1 - carried) * part))
+    width = np.maximum(spread * np.sqrt(np.clip(part, 0, 1)), MIN_SPREAD)
+    low = np.where(behind, moved * np.exp(-width), low)
+    high = np.where(behind, moved * np.exp(width), high)
+    return tuple(zip(steps.astype(int).tolist(), low.tolist(), high.tolist(), strict=True))

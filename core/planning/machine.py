@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 
 from core.config.run import RunConfig
 from core.events.runs import StepTimes
+from core.planning.expectation import Difficulty
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +28,8 @@ class Machine:
     """What is free, in bytes, 0 where that is not known; `times` are those of the run's steps, where they are known.
 
     `tokens` are those of its text, where there is a data set of it. `pace` is the tokens per second of
-    `core.planning.choice.reference`, `text_bits` what a byte of the text costs a trigram, in bits; 0 where it is not known.
+    `core.planning.choice.reference`, 0 where it is not known; `difficulty` is that of the text, None where it is not known.
+    `slowdown` is how many times as long work takes as on an idle machine, because of other programs.
 
     Of a run that was timed on a GPU, the memory is all of the GPU's.
     """
@@ -37,7 +39,8 @@ class Machine:
     times: StepTimes | None = None
     tokens: TokenCount | None = None
     pace: float = 0.0
-    text_bits: float = 0.0
+    difficulty: Difficulty | None = None
+    slowdown: float = 1.0
 
     @property
     def has_gpu(self) -> bool:

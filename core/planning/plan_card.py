@@ -11,15 +11,21 @@ from core.corpus.passages import CorpusTotals
 from core.model.requirements import trained_parameters
 from core.planning.choice import choose
 from core.planning.estimate import RunEstimate, estimate_run, rows_at_once, snapshot_cost
-from core.planning.expectation import ENOUGH_BYTES, LITTLE_BYTES, Learned, expect, is_foreseeable, reads_like
+from core.planning.expectation import ENOUGH_BYTES, LITTLE_BYTES, is_foreseeable, quality_at, repeats
 from core.planning.machine import Machine
+from core.planning.outlook import outlook
+from core.system.load import busy_sentence
 from core.wording import counted, number, rounded, rounded_size, rounded_time, short_time
 
 NOT_KNOWN = "not known yet"
 NOTHING = "–"
-UNFORESEEN = "Known for runs from scratch of Quick, Balanced, Capable and what is chosen by itself, once their steps are timed."
-REACH = "On text that it has not seen, four times of five: the fewer bits, the less it is surprised."
-EXAMPLE_OF = "So wrote a model of that quality that had learned from Python's documentation."
+NO_PREDICTION = "no prediction"
+UNPREDICTED = (
+    "Predicted for new runs of Quick, Balanced, Capable and Best for this time, once their steps are timed."
+)
+REPEATS = "This text repeats itself more than any text that the prediction was fitted on."
+REACH = "Predicted for text that the model has not seen; four of five runs end inside. Lower is better."
+EXAMPLE_OF = "A model of that quality, trained on Python's documentation, wrote:"
 CHANGED = " Some of it was changed by hand."
 
 
@@ -50,12 +56,12 @@ def plan_rows(run: RunConfig, totals: CorpusTotals, machine: Machine | None = No
         _epochs(run, estimate, about),
         _memory(run, estimate, machine),
         _disk(estimate, machine),
-        _time(estimate, machine),
+        _time(run, estimate, machine),
     ]
 
 
 def _choice(run: RunConfig, totals: CorpusTotals, machine: Machine) -> PlanRow:
-    choice = choose(run, totals, machine.pace)
+    choice = choose(run, totals, machine.pace / machine.slowdown)
     changed = with_settings(run, choice.settings) != run
     return PlanRow("choice", "Best for this time", choice.what, choice.why + CHANGED * changed)
 
@@ -63,26 +69,29 @@ def _choice(run: RunConfig, totals: CorpusTotals, machine: Machine) -> PlanRow:
 def _quality(
     run: RunConfig, totals: CorpusTotals, estimate: RunEstimate, machine: Machine
 ) -> tuple[PlanRow, PlanRow]:
-    """What the run will probably reach, and what text of that quality is like."""
-    unknown, why = NOT_KNOWN, UNFORESEEN
-    band = None
+    """Return the predicted bits per byte, and what text of that quality is like."""
     if not estimate.training_tokens:
-        unknown, why = NOTHING, "Import documents first."
-    elif is_foreseeable(run) and machine.text_bits and estimate.steps:
-        bytes_per_token = totals.bytes / estimate.tokens
-        train_bytes = bytes_per_token * estimate.training_tokens
-        learned = Learned(machine.text_bits, train_bytes, bytes_per_token)
-        band = expect(learned, estimate.steps * estimate.tokens_per_step)
-    value = f"{band.low:.2f} to {band.high:.2f} bits/byte" if band else unknown
-    example, of_example = (f"“{reads_like(band, machine.text_bits)}”", EXAMPLE_OF) if band else (unknown, why)
-    if band and totals.bytes < ENOUGH_BYTES:
-        learns = "the spelling, not the sense" if totals.bytes < LITTLE_BYTES else "words and phrases"
-        enough = rounded_size(ENOUGH_BYTES)
-        of_example = f"{rounded_size(totals.bytes)} of text: it will learn {learns}; from about {enough} on sentences hold. {example} {EXAMPLE_OF}"
-        example = f"{learns[0].upper()}{learns[1:]}: little text"
-    return (
-        PlanRow("quality", "Will reach", value, REACH if band else why),
-        PlanRow("example", "Reads like", example, of_example),
+        missing = "Import documents first."
+        return PlanRow("quality", "Will reach", NOTHING, missing), PlanRow(
+            "example", "Reads like", NOTHING, missing
+        )
+    band = outlook(run, totals, machine).band
+    if band is None or machine.difficulty is None:
+        unknown = NOT_KNOWN if machine.difficulty is None and is_foreseeable(run) else NO_PREDICTION
+        why = REPEATS if machine.difficulty is not None and repeats(machine.difficulty) else UNPREDICTED
+        return PlanRow("quality", "Will reach", unknown, why), PlanRow("example", "Reads like", unknown, why)
+    value = f"{band.low:.2f} to {band.high:.2f} bits/byte"
+    if totals.bytes < ENOUGH_BYTES:
+        described = "Spelling, no meaning" if totals.bytes < LITTLE_BYTES else "Words and phrases"
+        size, enough = rounded_size(totals.bytes), rounded_size(ENOUGH_BYTES)
+        detail = f"{size} of text is little. Sentences become coherent from about {enough}."
+        return PlanRow("quality", "Will reach", value, REACH), PlanRow(
+            "example", "Reads like", described, detail
+        )
+    quality = quality_at(band.high, machine.difficulty)
+    detail = f"At the worse end of the prediction. {EXAMPLE_OF} “{quality.example}”"
+    return PlanRow("quality", "Will reach", value, REACH), PlanRow(
+        "example", "Reads like", quality.title, detail
     )
 
 
@@ -167,10 +176,14 @@ def _disk(estimate: RunEstimate, machine: Machine) -> PlanRow:
     return PlanRow("disk", "Disk", value, detail, share)
 
 
-def _time(estimate: RunEstimate, machine: Machine) -> PlanRow:
+def _time(run: RunConfig, estimate: RunEstimate, machine: Machine) -> PlanRow:
     times = machine.times
     if times is None:
         return PlanRow("time", "Time", NOT_KNOWN, "A few steps are timed when nothing else is at work.")
-    detail = f"≈ {short_time(times.step_seconds)} for each step on this machine, and its evaluations; from a few steps that were timed, or an earlier run."
-    value = f"≈ {rounded_time(estimate.seconds)}" if estimate.steps else NOTHING
+    detail = f"≈ {short_time(machine.slowdown * times.step_seconds)} for each step on this machine, and its evaluations; from a few steps that were timed, or an earlier run."
+    if not machine.has_gpu and (sentence := busy_sentence(machine.slowdown, "each step")):
+        detail += f" {sentence}"
+    is_time = run.training.horizon == "minutes"  # the run ends by the clock
+    seconds = estimate.seconds if is_time else machine.slowdown * estimate.seconds
+    value = f"≈ {rounded_time(seconds)}" if estimate.steps else NOTHING
     return PlanRow("time", "Time", value, detail)

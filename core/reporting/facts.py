@@ -1,7 +1,6 @@
 """What a report says of a run in names and values: its figures, its data, its model, its machine and its times."""
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -12,7 +11,7 @@ from core.config.corpus import CorpusConfig
 from core.config.model import ModelConfig
 from core.config.presets import PRESETS
 from core.documents.kinds import kind_named
-from core.events.runs import Baseline, MachineNoted
+from core.events.runs import MachineNoted
 from core.reporting.run_record import RunRecord
 from core.runs.standing import STATE_TITLES
 from core.wording import counted, duration, file_size, listed, number, percent
@@ -35,26 +34,6 @@ class ReportFact:
 def state_of(record: RunRecord) -> str:
     """How the run stands, in a word or two, such as "Stopped early"."""
     return STATE_TITLES[record.summary.state]
-
-
-def beaten_by(record: RunRecord, baselines: Sequence[Baseline]) -> str:
-    """Which simple models predict the validation text better than the run at its best, and what would help; "" where none does."""
-    best = record.history.best
-    if best is None:
-        return ""
-    evaluations = record.history.evaluations
-    own = float(evaluations["bits_per_byte"][int(np.searchsorted(evaluations["step"], best[0]))])
-    better = [f"{each.title} ({each.bits_per_byte:.2f})" for each in baselines if each.bits_per_byte < own]
-    if not better or not own:
-        return ""
-    is_last = best[0] == evaluations["step"][-1]
-    helps = (
-        "It was still improving at its end: train it longer."
-        if is_last
-        else "It improved no more before its end: more text helps most, then a larger model."
-    )
-    verb = "does" if len(better) == 1 else "do"
-    return f"On the validation text {listed(better)} {verb} better than this model at its best ({own:.2f} bits per byte). {helps}"
 
 
 def last_step(record: RunRecord) -> int:

@@ -7,11 +7,10 @@ from typing import Any
 from markupsafe import Markup
 
 from core.config.doctor import DoctorConfig
-from core.diagnosis.doctor import remarks_of
+from core.diagnosis.doctor import remarks_of, verdict_of
 from core.events.runs import Baseline
 from core.reporting.charts import draw_curves
 from core.reporting.facts import (
-    beaten_by,
     data_facts,
     distinct_machines,
     headline,
@@ -60,6 +59,7 @@ def is_report(path: Path) -> bool:
 def _contents(record: RunRecord, baselines: Sequence[Baseline]) -> dict[str, Any]:
     settings = known_settings(record)
     evaluations = evaluation_rows(record)
+    doctor = record.config.doctor if record.config else DoctorConfig()
     return {
         "name": record.name,
         "state": state_of(record),
@@ -73,8 +73,8 @@ def _contents(record: RunRecord, baselines: Sequence[Baseline]) -> dict[str, Any
         "evaluations": evaluations,
         "n_evaluations": len(record.history.evaluations),
         "prompts": prompt_samples(record),
-        "remarks": remarks_of(record.history, record.config.doctor if record.config else DoctorConfig()),
-        "beaten_by": beaten_by(record, baselines),
+        "remarks": remarks_of(record.history, doctor),
+        "verdict": verdict_of(record.history, doctor, baselines),
         "data": data_facts(record),
         "tokenizer": tokenizer_facts(record),
         "model": model_facts(record),

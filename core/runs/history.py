@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from core.config.doctor import VERDICT
 from core.events.base import Event
 from core.events.runs import (
     CheckpointSaved,
@@ -120,6 +121,7 @@ class RunHistory:
             case RunPrepared():
                 self.prepared, self.ended = event, None
                 self.cut_after(event.start_step)
+                self.remarks = [remark for remark in self.remarks if remark.kind != VERDICT]
             case EndMoved() if self.prepared is not None:
                 self.prepared = event.moved(self.prepared)
             case DatasetBuilt():

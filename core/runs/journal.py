@@ -11,6 +11,7 @@ from typing import Any, Self
 
 from pydantic import TypeAdapter
 
+from core.config.doctor import VERDICT
 from core.disk.files import raising_disk_errors, writing_whole
 from core.errors.system import WorkspaceGoneError
 from core.events.base import Event, Notice, event_name
@@ -245,6 +246,8 @@ def _lines_backwards(path: Path, beginning: bytes) -> Iterator[bytes]:
 
 def _is_after(line: bytes, step: int, evaluates_again: bool) -> bool:
     event = parse_line(line)
+    if isinstance(event, RemarkMade) and event.kind == VERDICT:  # belongs to the end, like `RunEnded`
+        return True
     # a snapshot comes before its step's evaluation
     if isinstance(event, StepDone | SnapshotSaved | RemarkMade):
         return event.step > step

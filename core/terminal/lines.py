@@ -2,7 +2,7 @@
 
 from functools import singledispatch
 
-from core.config.doctor import NOT_FINITE
+from core.config.doctor import NOT_FINITE, VERDICT
 from core.events.base import Event, Notice
 from core.events.bench import FuzzChecked, FuzzFound, WorkspaceFuzzChecked
 from core.events.documents import (
@@ -132,6 +132,8 @@ def _(event: Evaluated) -> str:
 def _(event: RemarkMade) -> str:
     if event.kind == NOT_FINITE:  # the error that ends the run says the same
         return ""
+    if event.kind == VERDICT:
+        return f"{event.message} {event.remedy}"
     return f"step {event.step:,}: {event.message} {event.remedy}"
 
 

@@ -1,22 +1,32 @@
 """A run that trains, with each of its events in the run's journal before anybody else sees it."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 
 from core.batches.dataset import Dataset
 from core.batches.distributed import ONE_PROCESS, ProcessGroup
 from core.config.doctor import DoctorConfig
 from core.config.run import RunConfig
 from core.config.toml import run_to_toml
-from core.control import StopRequested, StopToken
+from core.control import StopRequested, StopToken, result_of
+from core.datasets.measure_baselines import measure_baselines
 from core.diagnosis.doctor import Doctor, divergence
 from core.disk.files import write_whole
 from core.errors.runs import RunFinishedError, TrainingDivergedError, raising_memory_errors
 from core.errors.system import WorkspaceGoneError
 from core.events.base import Notice, Task
-from core.events.runs import CheckpointBegun, CheckpointSaved, EndMoved, Evaluated, RunEnded, RunPrepared
-from core.planning.expectation import Learned, expected_curve, is_foreseeable
+from core.events.runs import (
+    Baseline,
+    CheckpointBegun,
+    CheckpointSaved,
+    EndMoved,
+    Evaluated,
+    RunEnded,
+    RunPrepared,
+)
+from core.planning.expectation import Forecast, Learned, is_foreseeable
 from core.planning.step_times import remembering_times
 from core.runs.catalog import read_config
 from core.runs.folder import RunFolder, Workspace
@@ -26,9 +36,9 @@ from core.runs.pointers import pointed_step
 from core.runs.repair import missing_saves
 from core.runs.rollback import roll_back
 from core.runs.state import read_state
+from core.trainer.difficulty import measure_difficulty
 from core.trainer.keep_awake import kept_awake
 from core.trainer.tensorboard_files import with_tensorboard
-from core.trainer.text_bits import text_bits
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,12 +85,12 @@ def train_run(
             if has_ended(folder.events) or config != read_config(folder):
                 raise
             # it was killed before it could report its end
-            return (yield from _finish_journal(folder, "finished"))
+            return (yield from _finish_journal(workspace, folder, config, dataset, "finished", stop))
         if session is None:
             return (yield from _stopped(folder))
         if session.early_stopping.is_over:
             if _was_cut_off(folder) and config == read_config(folder):
-                return (yield from _finish_journal(folder, "early_stopped"))
+                return (yield from _finish_journal(workspace, folder, config, dataset, "early_stopped", stop))
             session.early_stopping.count_anew()
         events = run_session(session, stop)
         if group.is_main:
@@ -88,7 +98,8 @@ def train_run(
                 yield Notice(sentence)
             write_whole(folder.config, run_to_toml(config))  # not before: a refused choice leaves no trace
             events = _foreseen(events, workspace, folder, config, dataset, stop)
-            events = _watched(events, folder, config.doctor, session.progress.step)
+            baselines = partial(_baselines, workspace, config, dataset, stop)
+            events = _watched(events, folder, config.doctor, session.progress.step, baselines)
             events = _journaled(events, folder, session.progress.step, evaluation_was_missed(session))
             events = remembering_times(events, workspace, config, dataset.val_tokens)
             if config.training.tensorboard:
@@ -116,58 +127,73 @@ def _foreseen(
     dataset: Dataset,
     stop: StopToken,
 ) -> Task[None]:
-    """The events; where the run begins, with what is expected of it, and where it goes on, with what was."""
-    before = [event for event in read_events(folder.events) if isinstance(event, RunPrepared)]
+    """The events, with the predicted band; it is corrected by the course of the run once some of its steps are taken."""
+    before = [event for event in read_events(folder.events) if isinstance(event, RunPrepared | EndMoved)]
+    forecast = Forecast(config, _learned(workspace, config, dataset, stop))
     with closing(events):
         for event in events:
             if isinstance(event, RunPrepared):
-                tokens_per_step = event.tokens_per_step
-                curve = before[-1].expected if before and event.start_step else ()
-            elif not isinstance(event, EndMoved):
+                forecast.begin(event, before[-1].expected if before and event.start_step else ())
+                yield replace(event, expected=forecast.curve)
+            elif isinstance(event, EndMoved):
+                forecast.move_end(event)
+                yield replace(event, expected=forecast.curve)
+            else:
                 yield event
-                continue
-            if is_foreseeable(config) and not (curve and curve[-1][0] == event.max_steps):
-                steps = event.max_steps
-                curve = _curve(steps, tokens_per_step, workspace, config, dataset, stop) or curve
-            yield replace(event, expected=curve)
+                if forecast.take(event):
+                    yield EndMoved(forecast.step, forecast.max_steps, forecast.curve)
 
 
-def _curve(
-    steps: int,
-    tokens_per_step: int,
-    workspace: Workspace,
-    config: RunConfig,
-    dataset: Dataset,
-    stop: StopToken,
-) -> tuple[tuple[int, float, float], ...]:
-    """What is expected of a run; nothing where it is not known how hard its text is."""
+def _learned(workspace: Workspace, config: RunConfig, dataset: Dataset, stop: StopToken) -> Learned | None:
+    """Return what the run learns from; None where no prediction can be made of it."""
+    if not is_foreseeable(config):
+        return None
     try:
-        bits = text_bits(workspace, config, stop)
+        difficulty = measure_difficulty(workspace, config, stop)
     except StopRequested:  # the session ends as it does at any stop
-        return ()
-    if not bits:
-        return ()
-    learned = Learned(bits, dataset.bytes_per_token * dataset.train_tokens, dataset.bytes_per_token)
-    return expected_curve(learned, tokens_per_step, steps)
+        return None
+    if difficulty is None:
+        return None
+    return Learned(difficulty, dataset.bytes_per_token * dataset.train_tokens, dataset.bytes_per_token)
 
 
-def _watched(events: Task[None], folder: RunFolder, config: DoctorConfig, step: int) -> Task[None]:
-    """The events, and behind each what the doctor says about the run's curves. `step` is the one they begin after."""
+def _watched(
+    events: Task[None],
+    folder: RunFolder,
+    config: DoctorConfig,
+    step: int,
+    baselines: Callable[[], Sequence[Baseline]],
+) -> Task[None]:
+    """The events, behind each what the doctor says about the run's curves, and before the last the verdict.
+
+    `step` is the one they begin after.
+    """
     doctor = Doctor(config)
     if config.enabled and step:
-        history = RunHistory()
-        history.extend(read_events(folder.events))
-        history.cut_after(step)
-        doctor.review(history)  # said already, where it still holds
+        doctor.review(_history_until(folder, step))  # said already, where it still holds
     try:
         with closing(events):
             for event in events:
+                if isinstance(event, RunEnded) and config.enabled:
+                    yield from doctor.judge(event, baselines())
                 yield event
                 yield from doctor.take(event)
     except TrainingDivergedError as error:
         if config.enabled:
             yield divergence(error)
         raise
+
+
+def _baselines(
+    workspace: Workspace, config: RunConfig, dataset: Dataset, stop: StopToken
+) -> Sequence[Baseline]:
+    """Return what simple models reach on the validation text; only what is known already where `stop` is set."""
+    if config.training.assistant_only_loss:  # its losses count a part of the tokens
+        return ()
+    with suppress(StopRequested):
+        measured = result_of(measure_baselines(workspace, dataset.name, stop, only_kept=stop.asked))
+        return measured.baselines if measured else ()
+    return ()
 
 
 def _journaled(events: Task[None], folder: RunFolder, step: int, evaluates_again: bool) -> Task[None]:
@@ -199,16 +225,35 @@ def _was_cut_off(folder: RunFolder) -> bool:
     return not isinstance(last_event(folder.events), RunEnded | RunPrepared)
 
 
-def _finish_journal(folder: RunFolder, reason: str) -> Task[RunEnded]:
-    """The end of a run that has come to it, written late."""
+def _finish_journal(
+    workspace: Workspace,
+    folder: RunFolder,
+    config: RunConfig,
+    dataset: Dataset,
+    reason: str,
+    stop: StopToken,
+) -> Task[RunEnded]:
+    """Write the verdict and the end of a run that was killed after its last checkpoint."""
     step = pointed_step(folder, "last") or 0
     state = read_state(folder.checkpoint(step))
     ended = RunEnded(folder.name, step, reason, state.best_val_loss, state.seconds)
     with _journal_until(folder, step) as journal:
-        journal.append(ended)
+        doctor = Doctor(config.doctor)
+        doctor.review(_history_until(folder, step))
+        verdict = doctor.judge(ended, _baselines(workspace, config, dataset, stop))
+        for event in (*verdict, ended):
+            journal.append(event)
         journal.sync()
+    yield from verdict
     yield ended
     return ended
+
+
+def _history_until(folder: RunFolder, step: int) -> RunHistory:
+    history = RunHistory()
+    history.extend(read_events(folder.events))
+    history.cut_after(step)
+    return history
 
 
 def _check_kept(folder: RunFolder, step: int) -> None:

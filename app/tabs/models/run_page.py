@@ -17,6 +17,8 @@ from app.widgets.plots.curve import CurveLook
 from app.widgets.plots.plot import CurvePlot
 from app.widgets.rows import ROW_ROLE, Column, Rows, RowsView
 from app.widgets.theme import LARGE, MEDIUM, SMALL, set_role
+from core.config.doctor import DoctorConfig
+from core.diagnosis.doctor import verdict_of
 from core.runs.catalog import RunSummary
 from core.runs.history import RunHistory
 from core.runs.notes import RunNotes
@@ -103,6 +105,7 @@ class RunPageView(QFrame):
             self._name = run.name
             self.saved.reset(())
             self.settings_label.setText("")
+            self.verdict_label.hide()
             self._show_history(RunHistory())
             self.plot.fit()
             self.all_label.setText("")
@@ -145,6 +148,10 @@ class RunPageView(QFrame):
         )
         self._show_history(page.record.history)
         self.notes.show_notes(page.notes)
+        doctor = page.record.config.doctor if page.record.config else DoctorConfig()
+        verdict = verdict_of(page.record.history, doctor)
+        self.verdict_label.setText(f"{verdict.message} {verdict.remedy}" if verdict else "")
+        self.verdict_label.setVisible(verdict is not None)
         self.saved.reset(page.saved)
         self._show_removable()
 
@@ -229,6 +236,8 @@ class RunPageView(QFrame):
 
     def _lay_out(self) -> None:
         self.title = Label(objectName="runTitle", role="subtitle")
+        self.verdict_label = Label(objectName="runVerdict", wordWrap=True, visible=False)
+        self.verdict_label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.problem = Label(objectName="runProblem", wordWrap=True, visible=False, role="error")
         self.settings_label = Label(objectName="changedSettings", wordWrap=True)
         self.settings_label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
@@ -250,6 +259,7 @@ class RunPageView(QFrame):
                 boxed(actions),
                 self.problem,
                 boxed(facts),
+                self.verdict_label,
                 self.plot,
                 self.samples_title,
                 self.samples_label,

@@ -26,7 +26,7 @@ from app.tabs.train.runs.keep_controller import KeepController
 from app.tabs.train.runs.queue_controller import QueueController
 from app.tabs.train.tab import TrainTab
 from app.tabs.train.tokenizer.tokenizer_controller import TokenizerController
-from core.config.remark_actions import STOP, changes_of, place_of
+from core.config.remark_actions import ADD_DOCUMENTS, CHAT, STOP, changes_of, place_of
 from core.config.run import RunConfig
 from core.config.toml import parse_run, run_to_toml
 from core.control import StopToken
@@ -224,9 +224,13 @@ class TrainController(TabController):
 
     @Slot(str)
     def _change_course(self, action: str) -> None:
-        """Do what helps about a remark: stop the run, and let it go on at once with other settings."""
+        """Do what a remark suggests. Most actions stop the run and continue it with other settings."""
         if action == STOP:
             self._stop()
+        elif action == CHAT:
+            self._ask_for_chat(self._name)
+        elif action == ADD_DOCUMENTS:
+            self.context.ways.corpus_requested.emit()
         else:
             self._course = self._name, action
             self._before.start(partial(read_settings, self._workspace, self._name))

@@ -1,6 +1,6 @@
 """The Train tab: a form that asks for a run, and the curves, figures and samples of the one that trains."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QWidget
@@ -33,8 +33,9 @@ from core.config.run import RunConfig
 from core.corpus.passages import CorpusTotals
 from core.events.base import Event, Notice
 from core.events.runs import SampleWritten
-from core.planning.choice import Choice, choose
+from core.planning.choice import Choice, choose, outlooks_of_sizes
 from core.planning.estimate import estimate_run
+from core.planning.outlook import Outlook
 from core.runs.catalog import RunSummary
 
 FORM_WIDTH_PX = 380
@@ -150,6 +151,7 @@ class TrainTab(Tab):
         """Other programs make a computation take that many times as long."""
         self._slowdown = slowdown
         self.plan.show_load(slowdown)
+        self.show_what_is_possible()  # another size may be best
         self._show_progress()
 
     def show_totals(self, totals: CorpusTotals) -> None:
@@ -369,9 +371,16 @@ class TrainTab(Tab):
             choice = self._choose()
             run = self.form.value()
             self.form.size_choice.show_run(run, estimate_run(run, self.totals).parameters, choice)
+            self.form.size_choice.show_outlooks(self._outlooks(run))
             warns = not self._state.is_active and not self.start_mode.resumes
             self.plan.show_run(run, self.totals, counting=self._text.is_counting, warns=warns)
         self.plan_changed.emit()
+
+    def _outlooks(self, run: RunConfig) -> Mapping[str, Outlook]:
+        """Return the time and quality of each size; nothing where the text or the machine is still unknown."""
+        if self._text.is_counting or not self.totals.characters or run.base_model:
+            return {}
+        return outlooks_of_sizes(run, self.totals, self.plan.machine)
 
     def _choose(self) -> Choice | None:
         """What is best for the text, the machine and the time, where the form leaves it to the program."""
@@ -380,7 +389,7 @@ class TrainTab(Tab):
             return None
         if self._text.is_counting:
             return self.form.choice
-        choice = choose(run, self.totals, self.plan.machine.pace)
+        choice = choose(run, self.totals, self.plan.machine.pace / self.plan.machine.slowdown)
         self.form.take_choice(choice)
         return choice
 

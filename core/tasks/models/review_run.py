@@ -1,17 +1,17 @@
 """The request "show what a run reported": its journal, and what the doctor says of a run that was never watched."""
 
-from core.config.doctor import DoctorConfig
+from core.config.doctor import VERDICT, DoctorConfig
 from core.control import StopToken
 from core.diagnosis.doctor import Doctor
 from core.errors.runs import DamagedRunError
 from core.events.base import Task
-from core.events.runs import RemarkMade
+from core.events.runs import RemarkMade, RunEnded, RunPrepared
 from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
 
 
 def review_run(workspace: Workspace, name: str, stop: StopToken) -> Task[None]:
-    """The events that a run reported so far, oldest first. Where no remark is among them, those follow that it deserves.
+    """The events that a run reported so far, oldest first. Remarks that an earlier version did not make follow them.
 
     Raises:
         UnknownRunError: There is no such run.
@@ -22,11 +22,20 @@ def review_run(workspace: Workspace, name: str, stop: StopToken) -> Task[None]:
     except DamagedRunError:
         config = DoctorConfig()
     doctor, late = Doctor(config), list[RemarkMade]()
-    watched = False
+    watched = judged = False
+    ended: RunEnded | None = None
     for event in catalog.events(name):
         if stop.asked:
             return
         yield event
-        watched |= isinstance(event, RemarkMade)
+        if isinstance(event, RemarkMade):
+            watched |= event.kind != VERDICT
+            judged = event.kind == VERDICT
+        elif isinstance(event, RunEnded):
+            ended = event
+        elif isinstance(event, RunPrepared):
+            ended, judged = None, False
         late += doctor.take(event)
     yield from () if watched else late
+    if ended is not None and not judged:  # a run of an earlier version
+        yield from doctor.judge(ended)

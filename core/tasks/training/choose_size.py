@@ -9,9 +9,11 @@ from core.corpus.passages import CorpusTotals
 from core.errors.base import UserFacingError
 from core.events.base import Notice, Task
 from core.lake.opening import open_library
-from core.planning.choice import choose, pace_of, reference
+from core.planning.choice import choose
+from core.planning.outlook import pace_of, reference
 from core.runs.folder import Workspace
-from core.tasks.training.time_steps import time_steps
+from core.system import load
+from core.tasks.training.time_steps import LOAD_SECONDS, time_steps
 
 
 def choose_size(
@@ -29,7 +31,10 @@ def choose_size(
         totals = library.totals(run.corpus)
     pace = (yield from _measured_pace(workspace, run, totals, stop)) if totals.characters else 0.0
     stop.raise_if_asked()
-    choice = choose(run, totals, pace)
+    slowdown = load.measure_load(LOAD_SECONDS).slowdown(run.training.threads)
+    if sentence := load.busy_sentence(slowdown, "each step"):
+        yield Notice(sentence)
+    choice = choose(run, totals, pace / slowdown)
     yield Notice(f"{choice.what} {choice.why}")
     return with_settings(with_settings(run, choice.settings), changes)
 

@@ -9,13 +9,15 @@ from core.datasets.build_dataset import dataset_name
 from core.errors.base import UserFacingError
 from core.events.base import at_once
 from core.lake.opening import is_lake, open_library
-from core.planning.choice import pace_of, reference
 from core.planning.expectation import is_foreseeable
 from core.planning.machine import Machine, TokenCount, text_and_tokenizer
+from core.planning.outlook import pace_of, reference
 from core.planning.step_times import known_times
 from core.runs.folder import Workspace
+from core.system import load
 from core.system.memory import free_bytes
-from core.trainer.text_bits import text_bits
+from core.tasks.training.time_steps import LOAD_SECONDS
+from core.trainer.difficulty import measure_difficulty
 
 
 @at_once
@@ -31,7 +33,8 @@ def look_at_machine(workspace: Workspace, run: RunConfig, stop: StopToken) -> Ma
         _free_disk(workspace),
         tokens=_counted_tokens(workspace, run),
         pace=pace,
-        text_bits=text_bits(workspace, run, stop) if is_foreseeable(run) else 0.0,
+        slowdown=load.measure_load(LOAD_SECONDS).slowdown(run.training.threads),
+        difficulty=measure_difficulty(workspace, run, stop) if is_foreseeable(run) else None,
     )
     return machine.with_times(known_times(workspace, run))
 

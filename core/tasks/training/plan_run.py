@@ -11,7 +11,7 @@ from core.planning.plan_card import PlanRow, plan_rows
 from core.planning.plan_warnings import plan_warnings
 from core.planning.proposals import PlanWarning
 from core.runs.folder import Workspace
-from core.system.load import busy_sentence, measure_load
+from core.system.load import busy_sentence
 from core.tasks.training.look_at_machine import look_at_machine
 from core.tasks.training.time_steps import time_steps
 
@@ -38,7 +38,7 @@ def plan_run(workspace: Workspace, run: RunConfig, stop: StopToken) -> Task[RunP
             machine = machine.with_times((yield from time_steps(workspace, run, totals, stop)))
         except UserFacingError as error:
             yield Notice(f"{error.message} {error.remedy}")
-    if not machine.has_gpu and (sentence := busy_sentence(measure_load().slowdown(), "each step")):
+    if not machine.has_gpu and (sentence := busy_sentence(machine.slowdown, "each step")):
         yield Notice(sentence)
     rows, warnings = plan_rows(run, totals, machine), plan_warnings(run, totals, machine)
     return RunPlan(tuple(rows), tuple(warnings))

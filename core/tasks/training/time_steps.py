@@ -3,6 +3,8 @@
 So its memory is free again afterwards, torch's import and random state are not the window's, and it ends as soon as it is asked to.
 """
 
+from dataclasses import replace
+
 from core.config.run import RunConfig
 from core.control import StopToken
 from core.corpus.passages import CorpusTotals
@@ -12,9 +14,11 @@ from core.events.runs import StepTimes
 from core.planning.estimate import estimate_run, estimate_vocab_size
 from core.planning.step_times import known_times, remember_times
 from core.runs.folder import Workspace
+from core.system import load
 from core.system.one_call import CallEndedError, call_in_process
 from core.system.process import keep_large_blocks, share_cores
 
+LOAD_SECONDS = 0.5  # for which the load by other programs is measured
 MOST_SECONDS = 60.0  # with the start of the process, which takes long on a busy machine
 
 
@@ -31,7 +35,9 @@ class NotTimedError(UserFacingError):
 def time_steps(
     workspace: Workspace, run: RunConfig, totals: CorpusTotals, stop: StopToken
 ) -> Task[StepTimes | None]:
-    """How long a step of this run takes on this machine, at once where that is remembered.
+    """Time a step of this run as an idle machine would take it, at once where that is remembered.
+
+    Beside other programs the measured times are divided by the slowdown that these cause.
 
     Returns:
         The times; None where `stop` was set before they were known.
@@ -42,12 +48,18 @@ def time_steps(
     times = known_times(workspace, run)
     if times is None:
         vocab_size = estimate_vocab_size(run.tokenizer, estimate_run(run, totals).training_tokens)
+        slowdown = load.measure_load(LOAD_SECONDS).slowdown(run.training.threads)
         try:
             times = call_in_process(_time, workspace, run, vocab_size, stop=stop, most_seconds=MOST_SECONDS)
         except CallEndedError as cause:
             raise NotTimedError(cause.how) from cause
         if times is None:
             return None
+        times = replace(
+            times,
+            step_seconds=times.step_seconds / slowdown,
+            evaluation_batch_seconds=times.evaluation_batch_seconds / slowdown,
+        )
         remember_times(workspace, run, times)
     yield times
     return times

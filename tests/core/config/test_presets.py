@@ -90,7 +90,7 @@ def test_the_presets_for_own_models_are_of_the_family_that_others_load(name):
     ("name", "steps", "warmup"),
     [
         ("starter", 400, 6),
-        ("tiny", 1500, 20),
+        ("tiny", 400, 6),
         ("mini", 2100, 28),
         ("small", 5000, 100),
         ("medium", 10_000, 100),

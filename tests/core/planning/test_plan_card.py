@@ -105,6 +105,15 @@ def test_the_time_is_that_of_the_whole_run():
     assert values(HALVES, TOTALS, Machine(times=StepTimes(1.5, 0.0)))["time"] == "≈ 2.5 minutes"
 
 
+def test_time_of_steps_is_longer_next_to_other_programs():
+    busy = Machine(times=StepTimes(1.5, 0.0), slowdown=2.0)
+    row = rows(HALVES, TOTALS, busy)["time"]
+    assert row.value == "≈ 5 minutes"
+    assert "each step will take about 2.0 times as long" in row.detail
+    minutes = HALVES.model_copy(update={"training": TrainingConfig(horizon="minutes", max_minutes=1)})
+    assert rows(minutes, TOTALS, busy)["time"].value == "≈ 1 minute"  # ends by the clock
+
+
 @pytest.mark.parametrize(
     ("seconds", "said"),
     [

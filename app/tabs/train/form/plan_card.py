@@ -13,8 +13,8 @@ from app.widgets.layout import column
 from app.widgets.theme import MEDIUM, SMALL, TINY, set_role
 from core.config.run import RunConfig
 from core.corpus.passages import CorpusTotals
-from core.planning.choice import reference
 from core.planning.machine import Machine
+from core.planning.outlook import reference
 from core.planning.plan_card import NOT_KNOWN, PlanRow, plan_rows
 from core.planning.plan_warnings import plan_warnings
 from core.planning.step_times import timed_settings
@@ -57,7 +57,6 @@ class PlanCard(QWidget):
         self._measuring, self._failure = False, ""
         self.values = {name: ElidedLabel(objectName=f"{name}Fact") for name in ROWS}
         self.bars = {name: UsageBar(ROWS[name]) for name in WITH_BAR}
-        self._slowdown = 1.0
         self.load_note = Label(objectName="loadNote", wordWrap=True, visible=False, role="muted")
         self.warning = PlanWarningFrame()
         self.warning.proposal_accepted.connect(self.proposal_accepted)
@@ -89,7 +88,7 @@ class PlanCard(QWidget):
         if self._run is not None and timed_settings(reference(run)) != timed_settings(reference(self._run)):
             self._machine = replace(self._machine, pace=0.0)  # of another device
         if totals != self._totals:
-            self._machine = replace(self._machine, tokens=None, text_bits=0.0)  # which were another text's
+            self._machine = replace(self._machine, tokens=None, difficulty=None)  # which were another text's
         self._run, self._totals, self._counting = run, totals, counting
         self._warns = warns and not counting
         self._show()
@@ -111,8 +110,8 @@ class PlanCard(QWidget):
 
     def show_load(self, slowdown: float) -> None:
         """Other programs make each step take that many times as long."""
-        self._slowdown = slowdown
-        self._show_load()
+        self._machine = replace(self._machine, slowdown=slowdown)
+        self._show()
 
     # Building
 
@@ -157,7 +156,7 @@ class PlanCard(QWidget):
 
     def _show_load(self) -> None:
         """Say so next to the time, unless a GPU computes."""
-        sentence = "" if self._machine.has_gpu else busy_sentence(self._slowdown, "each step")
+        sentence = "" if self._machine.has_gpu else busy_sentence(self._machine.slowdown, "each step")
         self.load_note.setText(sentence)
         self.load_note.setVisible(bool(sentence) and self._run is not None)
 

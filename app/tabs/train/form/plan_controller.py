@@ -16,8 +16,8 @@ from core.corpus.passages import CorpusTotals
 from core.errors.base import UserFacingError
 from core.events.base import Task
 from core.events.runs import StepTimes
-from core.planning.choice import pace_of, reference
 from core.planning.machine import Machine
+from core.planning.outlook import pace_of, reference
 from core.planning.step_times import timed_settings
 from core.tasks.training.look_at_machine import look_at_machine
 from core.tasks.training.time_steps import time_steps

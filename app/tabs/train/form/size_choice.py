@@ -1,5 +1,6 @@
-"""The size of a model in three words, with what each comes to; any other size is selected under Details."""
+"""The size of a model in one of four words, each with its time and quality; any other size is selected under Details."""
 
+from collections.abc import Mapping
 from functools import partial
 
 from PySide6.QtCore import Signal
@@ -7,20 +8,21 @@ from PySide6.QtWidgets import QPushButton, QToolButton, QWidget
 
 from app.widgets.controls.small import toggle_button
 from app.widgets.label import Label
-from app.widgets.layout import column, row
+from app.widgets.layout import column
 from app.widgets.theme import TINY
 from core.config.presets import AUTO, PRESETS
 from core.config.run import RunConfig
 from core.config.sizes import CHOICES
 from core.config.toml import with_settings
 from core.planning.choice import Choice
-from core.wording import rounded
+from core.planning.outlook import Outlook
+from core.wording import rounded, rounded_time
 
-MEASURED = "Measured on two processor cores, without a GPU; another text gives other figures."
+PREDICTED = "Time and bits/byte are predicted for these documents and this computer."
 
 
 class SizeChoiceRow(QWidget):
-    """A button for the size that is chosen by itself, three for others below, one of them down, and what the size means.
+    """A button for each size with its predicted time and quality, one of them down, and what the chosen size means.
 
     Signals:
         size_chosen: The preset of the button that the user has pressed.
@@ -32,18 +34,23 @@ class SizeChoiceRow(QWidget):
         super().__init__(parent)
         self.buttons: dict[str, QToolButton] = {}
         for preset, choice in CHOICES.items():
-            tip = _tip(preset)
-            button = toggle_button(choice.title, f"{preset}SizeButton", tip)
+            button = toggle_button(choice.title, f"{preset}SizeButton", _tip(preset))
             button.setSizePolicy(QPushButton().sizePolicy())
             button.setAccessibleName(f"Size: {choice.title}")
             button.clicked.connect(partial(self._choose, preset))
             self.buttons[preset] = button
         self.first = next(iter(self.buttons.values()))
-        self.meaning = Label(objectName="sizeMeaning", wordWrap=True, role="muted", toolTip=MEASURED)
+        self.meaning = Label(objectName="sizeMeaning", wordWrap=True, role="muted")
         self.note = Label(objectName="sizeNote", wordWrap=True, visible=False)
-        auto, *others = self.buttons.values()
-        buttons = row(*((button, 1) for button in others), spacing=TINY)
-        column(auto, buttons, self.meaning, self.note, of=self, spacing=TINY)
+        column(*self.buttons.values(), self.meaning, self.note, of=self, spacing=TINY)
+
+    def show_outlooks(self, outlooks: Mapping[str, Outlook]) -> None:
+        """Show the predicted time and quality of each size on its button; a size without a prediction shows its name alone."""
+        for preset, button in self.buttons.items():
+            title = CHOICES[preset].title
+            parts = _parts(outlooks.get(preset, Outlook()))
+            button.setText(f"{title}: {', '.join(parts)}" if parts else title)
+            button.setAccessibleName(f"Size: {button.text()}")
 
     def show_run(self, run: RunConfig, parameters: int, choice: Choice | None = None) -> None:
         """Say what a run's size means.
@@ -63,7 +70,7 @@ class SizeChoiceRow(QWidget):
         elif run.model != preset.run.model:
             self.meaning.setText(f"{count}, changed under Details.")
         elif run.preset in CHOICES:
-            self.meaning.setText(f"{count}. {CHOICES[run.preset].reached}")
+            self.meaning.setText(f"{count}. {CHOICES[run.preset].help}")
         else:
             self.meaning.setText(f"{count}: {preset.title}, selected under Details.")
 
@@ -84,6 +91,12 @@ class SizeChoiceRow(QWidget):
         self.size_chosen.emit(preset)
 
 
+def _parts(outlook: Outlook) -> list[str]:
+    parts = [f"≈ {rounded_time(outlook.seconds)}"] if outlook.seconds else []
+    if outlook.band is not None:
+        parts.append(f"{outlook.band.low:.1f} to {outlook.band.high:.1f} bits/byte")
+    return parts
+
+
 def _tip(preset: str) -> str:
-    reached = CHOICES[preset].reached
-    return reached if preset == AUTO else f"{reached} {MEASURED}"
+    return f"{CHOICES[preset].help} {PREDICTED}"

@@ -11,7 +11,8 @@ from app.widgets.label import Label
 from app.widgets.layout import STRETCH, column, row
 from app.widgets.picture import Picture
 from app.widgets.theme import MEDIUM, SMALL, TINY, set_role
-from core.config.remark_actions import BACK_TO_BEST, HELP, STOP, TITLES
+from core.config.doctor import VERDICT
+from core.config.remark_actions import AFTER_THE_END, BACK_TO_BEST, CONTINUE, HELP, STOP, TITLES
 from core.events.base import Event
 from core.events.runs import RemarkMade, RunPrepared
 
@@ -46,7 +47,11 @@ class RemarkBanner(QFrame):
             if isinstance(event, RemarkMade):
                 self._remarks.append(event)
             elif isinstance(event, RunPrepared):
-                kept = [remark for remark in self._remarks if remark.step <= event.start_step]
+                kept = [
+                    remark
+                    for remark in self._remarks
+                    if remark.step <= event.start_step and remark.kind != VERDICT
+                ]
                 before, self._remarks = min(before, len(kept)), kept
         if len(self._remarks) > before:
             self._shown = len(self._remarks) - 1
@@ -68,11 +73,13 @@ class RemarkBanner(QFrame):
             finished: It has completed all its steps.
         """
         if live:
-            self._possible = tuple(TITLES)
+            self._possible = tuple(action for action in TITLES if action not in AFTER_THE_END)
         elif not resumable:
             self._possible = ()
+        elif finished:
+            self._possible = BACK_TO_BEST, *(action for action in AFTER_THE_END if action != CONTINUE)
         else:
-            self._possible = (BACK_TO_BEST,) if finished else tuple(a for a in TITLES if a != STOP)
+            self._possible = tuple(action for action in TITLES if action != STOP)
         self._show_action()
 
     def forget(self) -> None:
@@ -82,6 +89,7 @@ class RemarkBanner(QFrame):
         self.hide()
 
     def _make_widgets(self) -> None:
+        self.picture = Picture("info", "warning", PICTURE_PX)
         self.sentence = Label(objectName="remarkLabel", wordWrap=True)
         self.sentence.setTextInteractionFlags(
             Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
@@ -102,15 +110,19 @@ class RemarkBanner(QFrame):
 
     def _lay_out(self) -> None:
         top = Qt.AlignmentFlag.AlignTop
-        picture = Picture("info", "warning", PICTURE_PX), top
-        words = row(picture, (self.sentence, 1), (self.close_button, top), spacing=MEDIUM)
+        words = row((self.picture, top), (self.sentence, 1), (self.close_button, top), spacing=MEDIUM)
         steps = self.earlier_button, self.place, self.later_button
         answers = row(*steps, STRETCH, self.action_button, spacing=TINY)
         column(words, answers, of=self, margins=(MEDIUM, SMALL, SMALL, SMALL))
 
     def _show_remark(self) -> None:
         remark, count = self._remarks[self._shown], len(self._remarks)
-        text = f"Step {remark.step:,}: {remark.message} {remark.remedy}"
+        is_verdict = remark.kind == VERDICT
+        set_role(self, "notice" if is_verdict else "caution")
+        self.picture.choose("check" if is_verdict else "info", "accent" if is_verdict else "warning")
+        text = f"{remark.message} {remark.remedy}"
+        if not is_verdict:
+            text = f"Step {remark.step:,}: {text}"
         self.sentence.setText(text)
         self.sentence.setAccessibleName(text)
         self.place.setText(f"{self._shown + 1:,} of {count:,}")

@@ -6,6 +6,7 @@ from core.control import StopToken
 from core.events.base import Notice
 from core.events.runs import StepTimes
 from core.runs.folder import Workspace
+from core.system import load
 from core.system.load import ProcessorLoad
 from core.tasks.training import plan_run as plan_run_file
 from core.tasks.training.plan_run import plan_run
@@ -42,7 +43,7 @@ def test_the_time_is_that_of_the_timed_steps(filled, tiny, timed):
 
 @pytest.mark.parametrize(("competing", "said"), [(0.0, []), (0.2, []), (3.0, [True])])
 def test_plan_reports_other_programs_on_the_processor(filled, tiny, timed, monkeypatch, competing, said):
-    monkeypatch.setattr(plan_run_file, "measure_load", lambda: ProcessorLoad(competing, 2))
+    monkeypatch.setattr(load, "measure_load", lambda _seconds: ProcessorLoad(competing, 2))
     notices = [event.text for event in plan_run(filled, tiny(), StopToken()) if isinstance(event, Notice)]
     assert ["each step will take about 2.5 times as long" in text for text in notices] == said
 

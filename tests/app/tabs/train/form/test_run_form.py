@@ -11,8 +11,10 @@ from app.widgets.label import Label
 from core.config.corpus import CorpusConfig
 from core.config.model import count_parameters
 from core.config.presets import PRESETS
-from core.config.sizes import SIZES
+from core.config.sizes import CHOICES, SIZES
 from core.config.toml import with_settings
+from core.planning.expectation import Expectation
+from core.planning.outlook import Outlook
 
 
 @pytest.fixture
@@ -269,14 +271,23 @@ def test_another_length_has_a_number_and_its_unit(form):
 @pytest.mark.parametrize(
     ("preset", "word"), [("tiny", "Quick"), ("starter", "Balanced"), ("mini", "Capable")]
 )
-def test_a_size_is_a_word_with_what_it_reached(form, preset, word):
+def test_a_size_is_a_word_with_its_purpose(form, preset, word):
     button = editor(form, f"{preset}SizeButton")
     assert button.text() == word
     QTest.mouseClick(button, Qt.MouseButton.LeftButton)
     assert form.value() == PRESETS[preset].run
     assert button.isChecked()
     form.size_choice.show_run(form.value(), 1_234_567)
-    assert form.size_choice.meaning.text().startswith("≈ 1,200,000 parameters. In ")
+    assert form.size_choice.meaning.text() == f"≈ 1,200,000 parameters. {CHOICES[preset].help}"
+
+
+def test_size_buttons_show_time_and_quality(form):
+    form.size_choice.show_outlooks({"tiny": Outlook(20.4, Expectation(2.01, 2.52)), "mini": Outlook(600)})
+    texts = {size: button.text() for size, button in form.size_choice.buttons.items()}
+    assert texts["tiny"] == "Quick: ≈ 20 seconds, 2.0 to 2.5 bits/byte"
+    assert texts["mini"] == "Capable: ≈ 10 minutes"
+    assert texts["starter"] == "Balanced"
+    assert form.size_choice.buttons["tiny"].accessibleName() == f"Size: {texts['tiny']}"
 
 
 def test_a_size_that_is_none_of_the_words_is_told(form):
