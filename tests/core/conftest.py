@@ -26,10 +26,8 @@ from core.documents import reader_process
 from core.documents.document import Document
 from core.events.runs import StepDone
 from core.runs.folder import Workspace
-from core.system.load import ProcessorLoad
 from core.system.process import share_cores
 from core.tasks.corpus import import_files
-from core.tasks.training import plan_run
 from core.tasks.training.train_model import train_model
 from tests.core.bench.in_process import InProcess
 
@@ -98,12 +96,6 @@ def readers_in_process(request: pytest.FixtureRequest, monkeypatch: pytest.Monke
         return
     monkeypatch.setattr(reader_process, "_limit_seconds", lambda _: None)  # pytest-timeout has that clock
     monkeypatch.setattr(import_files, "ReaderPool", InProcess)
-
-
-@pytest.fixture(autouse=True)
-def machine_is_idle(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No test depends on what else this machine does."""
-    monkeypatch.setattr(plan_run, "measure_load", ProcessorLoad)
 
 
 @pytest.fixture
