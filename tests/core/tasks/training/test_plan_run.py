@@ -45,7 +45,7 @@ def test_the_time_is_that_of_the_timed_steps(filled, tiny, timed):
 def test_plan_reports_other_programs_on_the_processor(filled, tiny, timed, monkeypatch, competing, said):
     monkeypatch.setattr(load, "measure_load", lambda _seconds: ProcessorLoad(competing, 2))
     notices = [event.text for event in plan_run(filled, tiny(), StopToken()) if isinstance(event, Notice)]
-    assert ["each step will take about 2.5 times as long" in text for text in notices] == said
+    assert ["each step will take about 2.0 times as long" in text for text in notices] == said
 
 
 def test_without_text_nothing_is_timed(tmp_path, tiny, timed):

@@ -10,6 +10,7 @@ from core.config.toml import with_settings
 from core.corpus.passages import CorpusTotals
 from core.errors.runs import RUN_NAME_RULE
 from core.events.runs import StepTimes
+from core.planning.estimate import estimate_run
 from core.planning.expectation import QUALITIES, Difficulty
 from core.planning.machine import Machine
 from core.planning.plan_warnings import plan_warnings
@@ -83,14 +84,15 @@ def test_the_rows_follow_the_form(tab):
     assert all(before.values())
     tab.form.show_run(preset_run("medium"))
     changed = [name for name in before if shown(tab, name) != before[name]]
-    assert changed == ["memory", "disk", "parameters", "corpus", "ratio", "epochs"]
+    assert changed == ["quality", "memory", "disk", "parameters", "corpus", "ratio", "epochs"]
 
 
 def test_bars_show_how_much_of_what_there_is_would_be_taken(tab):
     tab.show_totals(SAMPLE)
     tab.form.show_run(preset_run("starter"))
     assert tab.plan.bars["memory"].share == 0
-    tab.plan.show_machine(Machine(666_795_520, 10**12))
+    needed = estimate_run(preset_run("starter"), SAMPLE).memory_bytes
+    tab.plan.show_machine(Machine(2 * needed, 10**12))
     assert tab.plan.bars["memory"].share == pytest.approx(0.5, abs=0.01)
     assert "50 %" in tab.plan.bars["memory"].accessibleDescription()
     assert tab.plan.bars["disk"].share < 0.01
