@@ -71,9 +71,10 @@ def expected(workspace, name="first"):
 
 @pytest.fixture
 def predictable(monkeypatch):
-    """Even six steps on a text that repeats itself are predicted."""
-    monkeypatch.setattr(expectation, "MIN_STEPS", 1)
-    monkeypatch.setattr(expectation, "MIN_LZMA_SHARE", 0.0)
+    """Even six steps of a very small model on a short text that repeats itself are predicted."""
+    limits = {"MIN_STEPS": 1, "MIN_LZMA_SHARE": 0.0, "MIN_BYTES": 1, "MAX_EPOCHS": 1000, "MIN_PARAMETERS": 1}
+    for name, value in limits.items():
+        monkeypatch.setattr(expectation, name, value)
 
 
 @pytest.mark.usefixtures("predictable")

@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from core.config.doctor import SPIKE
+from core.config.doctor import SPIKE, VERDICT
 from core.config.toml import with_settings
 from core.control import StopToken
 from core.diagnosis import doctor
@@ -37,7 +37,8 @@ def nervous_doctor():
 
 
 def remarks_in(events):
-    return [event for event in events if isinstance(event, RemarkMade)]
+    """All but the verdict."""
+    return [event for event in events if isinstance(event, RemarkMade) and event.kind != VERDICT]
 
 
 @pytest.fixture(scope="module")

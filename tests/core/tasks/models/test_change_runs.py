@@ -13,7 +13,7 @@ from core.control import Returning, StopToken
 from core.conversations.message import Conversation, Message
 from core.conversations.store import ConversationStore
 from core.datasets.unused_datasets import DAY_SECONDS, unused_datasets
-from core.disk.files import DRAFT
+from core.disk.drafts import DRAFT
 from core.errors.runs import RunBusyError, RunInUseError, UnknownRunError
 from core.events.base import Notice
 from core.events.run_changes import RunRenamed, RunsRemoved

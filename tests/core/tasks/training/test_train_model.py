@@ -33,6 +33,7 @@ from core.events.runs import (
     DatasetBuilt,
     Evaluated,
     MachineNoted,
+    RemarkMade,
     RunEnded,
     RunPrepared,
     SampleWritten,
@@ -103,6 +104,7 @@ def test_the_events_come_in_their_order(filled, tiny):
         *look,
         *[StepDone, StepDone, *look],
         *[StepDone, StepDone, *look],
+        RemarkMade,  # the verdict
         RunEnded,
     ]
     assert [event.step for event in of_kind(events, Evaluated)] == [0, 2, 4]
