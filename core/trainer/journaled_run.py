@@ -72,15 +72,16 @@ def train_run(
         except StopRequested:
             return (yield from _stopped(folder))
         except RunFinishedError:
-            if has_ended(folder.events) or config != read_config(folder):
+            # the main process decides: it writes what the others would read
+            if group.broadcast(group.is_main and (has_ended(folder.events) or config != read_config(folder))):
                 raise
             # it was killed before it could report its end
-            return (yield from _finish_journal(folder, "finished"))
+            return (yield from _finish_journal(folder, "finished", group))
         if session is None:
             return (yield from _stopped(folder))
         if session.early_stopping.is_over:
-            if _was_cut_off(folder) and config == read_config(folder):
-                return (yield from _finish_journal(folder, "early_stopped"))
+            if group.broadcast(group.is_main and _was_cut_off(folder) and config == read_config(folder)):
+                return (yield from _finish_journal(folder, "early_stopped", group))
             session.early_stopping.count_anew()
         events = run_session(session, stop)
         if group.is_main:
@@ -199,14 +200,15 @@ def _was_cut_off(folder: RunFolder) -> bool:
     return not isinstance(last_event(folder.events), RunEnded | RunPrepared)
 
 
-def _finish_journal(folder: RunFolder, reason: str) -> Task[RunEnded]:
-    """The end of a run that has come to it, written late."""
+def _finish_journal(folder: RunFolder, reason: str, group: ProcessGroup) -> Task[RunEnded]:
+    """The end of a run that has come to it, written late, by the main process alone."""
     step = pointed_step(folder, "last") or 0
     state = read_state(folder.checkpoint(step))
     ended = RunEnded(folder.name, step, reason, state.best_val_loss, state.seconds)
-    with _journal_until(folder, step) as journal:
-        journal.append(ended)
-        journal.sync()
+    if group.is_main:
+        with _journal_until(folder, step) as journal:
+            journal.append(ended)
+            journal.sync()
     yield ended
     return ended
 
