@@ -1,4 +1,4 @@
-"""How the system asks the program to end: Ctrl+C in the terminal it was started from, or SIGTERM."""
+"""How the system asks the program to end: Ctrl+C in the terminal it was started from, its end (SIGHUP), or SIGTERM."""
 
 import contextlib
 import signal
@@ -7,7 +7,7 @@ from types import FrameType
 
 from PySide6.QtCore import QObject, QSocketNotifier, Signal, Slot
 
-ENDING = (signal.SIGINT, signal.SIGTERM)
+from core.system.signals import ENDING
 
 
 class EndingSignals(QObject):

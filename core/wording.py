@@ -3,10 +3,11 @@
 import json
 import math
 import re
+import sys
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
-KILO = 1000
+KILO, MILLION = 1000, 1_000_000
 MINUTE, HOUR, DAY = 60, 3600, 86_400  # seconds
 RUNNING_TEXT = "\n\t\u00a0\u2009\u202f\u3000\u200c\u200d"  # what texts of many languages have and nobody sees, all harmless
 _DIGITS = re.compile(r"([0-9]+)")
@@ -18,6 +19,15 @@ SIGNS = str.maketrans({" ": "␣", "\n": "⏎", "\t": "→", "\r": "␍"})
 def number(value: float) -> str:
     """A whole number with separators between thousands: 1,234,567."""
     return f"{value:,.0f}"
+
+
+def figure(value: float, digits: int = 2) -> str:
+    """A measured number of any size: "12.18", "2,048.00"; from a million on with three digits, "7.98e+305"; "infinity"."""
+    if math.isnan(value):
+        return "not a number"
+    if math.isinf(value) or abs(value) >= sys.float_info.max:  # what records hold in its place
+        return "infinity" if value > 0 else "-infinity"
+    return f"{value:,.{digits}f}" if abs(value) < MILLION else f"{value:.2e}"
 
 
 def counted(count: float, noun: str, plural: str = "") -> str:

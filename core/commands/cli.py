@@ -1,6 +1,6 @@
 """The command line: arguments → config → task → lines on the terminal, and an exit code.
 
-0 done, 1 a failure reported in a sentence, 2 wrong usage, 130 stopped by Ctrl+C or SIGTERM. torch loads only with the commands
+0 done, 1 a failure reported in a sentence, 2 wrong usage, 130 stopped by Ctrl+C, SIGTERM or SIGHUP. torch loads only with the commands
 that compute, Qt with none.
 """
 

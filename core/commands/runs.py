@@ -29,7 +29,7 @@ from core.tasks.models.follow_run import follow_run
 from core.tasks.models.look_at_run import RunPage, look_at_run
 from core.terminal.output import print_text
 from core.terminal.screen import print_record
-from core.wording import counted, file_size, listed, number
+from core.wording import counted, figure, file_size, listed, number
 
 app = typer.Typer(help="List the runs; rename, tag, describe, remove and restore them.")
 run_app = typer.Typer()
@@ -255,8 +255,8 @@ def _facts(page: RunPage) -> list[tuple[str, str]]:
         ("steps", steps),
         ("parameters", number(summary.parameters) if summary.parameters else ""),
         ("tokens", number(summary.tokens) if summary.tokens else ""),
-        ("best loss", "" if summary.val_loss is None else f"{summary.val_loss:.4f} nats/token"),
-        ("bits per byte", "" if summary.bits_per_byte is None else f"{summary.bits_per_byte:.4f}"),
+        ("best loss", "" if summary.val_loss is None else f"{figure(summary.val_loss, 4)} nats/token"),
+        ("bits per byte", "" if summary.bits_per_byte is None else figure(summary.bits_per_byte, 4)),
         ("data set", " · ".join(part for part in (summary.dataset, text) if part)),
         ("fine-tuned from", base),
         ("size", file_size(summary.bytes)),

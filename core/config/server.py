@@ -64,7 +64,7 @@ class ServerConfig(Config):
     slots: int = setting(
         8,
         "Replies at once",
-        "Maximum number of replies generated at once; fewer if their KV caches would need too much memory.",
+        "Maximum number of replies generated at once; a request waits while the KV caches have no memory for it.",
         ge=1,
         le=64,
     )

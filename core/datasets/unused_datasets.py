@@ -16,7 +16,7 @@ from typing import Any
 from core.batches.dataset import DESCRIPTION_FILE
 from core.control import StopToken
 from core.datasets.locks import acquire, building_lock
-from core.disk.files import rename
+from core.disk.files import is_there, rename
 from core.events.base import Task
 from core.runs.folder import Workspace
 from core.runs.saved import folder_bytes
@@ -135,7 +135,7 @@ def datasets_of(run: Path, among: list[Path]) -> set[str] | None:
     """The data sets that a run names, or may have been given a description of; None where that cannot be known."""
     try:
         checkpoints = _checkpoints(run)
-        own = _read(run / DESCRIPTION_FILE) if (run / DESCRIPTION_FILE).exists() else {}
+        own = _read(run / DESCRIPTION_FILE) if is_there(run / DESCRIPTION_FILE) else {}
         names = [_read(checkpoint / "state.json")["dataset"] for checkpoint in checkpoints]
     except (OSError, ValueError, RecursionError, KeyError):
         return None

@@ -120,6 +120,20 @@ def identity_of(path: Path) -> Identity | None:
     return status.st_dev, status.st_ino
 
 
+def is_there(path: Path) -> bool:
+    """Return whether a file or folder exists.
+
+    Raises:
+        OSError: The system does not say, such as for a folder that must not be searched. `Path.exists` takes that for
+            absence from Python 3.14 on.
+    """
+    try:
+        path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    return True
+
+
 def write_anywhere(path: Path, content: str | bytes) -> None:
     """Replace a file as `write_whole` does, where it may lie outside of the workspace.
 

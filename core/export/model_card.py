@@ -5,7 +5,7 @@ import re
 from core.config.model import ModelConfig
 from core.export.material import Facts
 from core.tokenizers.tokenizer import Tokenizer
-from core.wording import counted, number, printable
+from core.wording import counted, figure, number, printable
 
 TOKENIZERS = {"bpe": "BPE", "char": "characters", "word": "words", "hf": "another program's"}
 CURVE = "curve.png"
@@ -76,7 +76,7 @@ def training_of(facts: Facts) -> str:
     if not facts.tokens:
         return "Taken in from another program, and not trained here."
     how = f"Preset {facts.preset}, step {number(facts.step)}, {counted(facts.tokens, 'token')} read. "
-    loss = f"Validation loss {facts.val_loss:.4f} nats/token. " if facts.val_loss is not None else ""
+    loss = f"Validation loss {figure(facts.val_loss, 4)} nats/token. " if facts.val_loss is not None else ""
     bits = f"{facts.bits_per_byte:.3f} bits per byte of validation text." if facts.bits_per_byte else ""
     return f"{data}{how}{loss}{bits}".strip()
 

@@ -14,7 +14,7 @@ from core.documents.kinds import kind_named
 from core.events.runs import MachineNoted
 from core.reporting.run_record import RunRecord
 from core.runs.standing import STATE_TITLES
-from core.wording import counted, duration, file_size, listed, number, percent
+from core.wording import counted, duration, figure, file_size, listed, number, percent
 
 NOT_RECORDED = "not recorded"
 NOTHING = "–"
@@ -51,9 +51,9 @@ def headline(record: RunRecord) -> list[ReportFact]:
         values = {name: float(history.evaluations[name][row]) for name in history.evaluations.names}
         at = f"best, at step {history.best[0]:,}" if history.best[0] else "of the untrained model"
         if values["bits_per_byte"]:
-            figures.append(ReportFact("Bits per byte", _figure(values["bits_per_byte"], 3), at))
-        figures.append(ReportFact("Perplexity", _figure(values["perplexity"], 2), at))
-        figures.append(ReportFact("Validation loss", _figure(values["loss"], 3), f"nats/token, {at}"))
+            figures.append(ReportFact("Bits per byte", figure(values["bits_per_byte"], 3), at))
+        figures.append(ReportFact("Perplexity", figure(values["perplexity"], 2), at))
+        figures.append(ReportFact("Validation loss", figure(values["loss"], 3), f"nats/token, {at}"))
     if parameters := parameters_of(record):
         figures.append(ReportFact("Parameters", short_number(parameters), number(parameters)))
     if len(history.steps):
@@ -274,9 +274,3 @@ def short_number(value: float) -> str:
         if value >= size:
             return f"{value / (1e3 if unit == 'thousand' else size):.3g} {unit}"
     return number(value)
-
-
-def _figure(value: float, digits: int) -> str:
-    if not math.isfinite(value):
-        return "too large to show"
-    return f"{value:,.{digits}f}"

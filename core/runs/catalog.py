@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from core.config.run import RunConfig
 from core.config.toml import checked, parse_run, read_run
+from core.disk.files import is_there
 from core.errors.base import UsageError, UserFacingError
 from core.errors.runs import BadRunFileError, DamagedCheckpointError, DamagedRunError, UnknownRunError
 from core.errors.system import WorkspaceError
@@ -163,9 +164,17 @@ class Catalog:
 def is_run(run: RunFolder) -> bool:
     """True where a run stands: settings, or checkpoints whose settings are lost, or what must not be looked into."""
     try:
-        return run.config.exists() or bool(checkpoint_steps(run))
+        return is_there(run.config) or bool(checkpoint_steps(run))
     except OSError:
         return True
+
+
+def stands(run: RunFolder) -> bool:
+    """Return whether a run is known to stand: False also where its folder cannot be looked at."""
+    try:
+        return is_there(run.config) or bool(checkpoint_steps(run))
+    except OSError:
+        return False
 
 
 def read_config(run: RunFolder) -> RunConfig:

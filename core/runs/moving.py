@@ -21,7 +21,7 @@ from core.errors.runs import (
     RunNameTakenError,
     UnknownRemovedRunError,
 )
-from core.runs.catalog import Catalog, is_run
+from core.runs.catalog import Catalog, is_run, stands
 from core.runs.claims import NOBODY, dependents, holding_names, refuse_used
 from core.runs.folder import RunFolder, Workspace
 from core.runs.run_queue import RunQueue
@@ -72,7 +72,7 @@ def names_to_follow(workspace: Workspace) -> dict[str, str]:
         run = RunFolder(path.parent)
         with suppress(OSError, ValueError), path.open(encoding="utf-8") as file:
             old = file.read(LONGEST_NAME).removesuffix("\n")
-            if old == run.name or is_run(RunFolder(workspace.runs / old)):
+            if old == run.name or stands(RunFolder(workspace.runs / old)):
                 forget_old_name(run)  # killed before it was renamed; or the name is another run's by now
             elif is_run(run):
                 names[old] = run.name

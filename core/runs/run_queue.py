@@ -3,20 +3,26 @@
 An entry ends when its run stands: so nothing has to be removed at the right moment, and a kill loses none.
 """
 
+import errno
+import os
 import re
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+
+from filelock import FileLock, Timeout
 
 from core.config.run import RunConfig
 from core.config.toml import read_run, run_to_toml
 from core.disk.files import raising_disk_errors, write_whole
 from core.errors.base import UsageError
 from core.errors.runs import QueuedAlreadyError, RunExistsError, UnknownQueuedRunError
-from core.runs.catalog import is_run
+from core.runs.catalog import is_run, stands
 from core.runs.folder import RunFolder, Workspace
 from core.wording import natural_key
 
+LOCK_SECONDS = 30.0  # to wait for another process that adds a run
 _ENTRY = re.compile(r"([0-9]{6,18})-(.+)\.toml")
 
 
@@ -61,15 +67,29 @@ class RunQueue:
         folder = self._workspace.run(name)
         if is_run(folder):
             raise RunExistsError(name)
-        if self.has(name):
-            raise QueuedAlreadyError(name)
+        with self._numbering():
+            if self.has(name):
+                raise QueuedAlreadyError(name)
+            path = self._workspace.queue / f"{self._highest() + 1:06d}-{name}.toml"
+            if place is not None and place.name.endswith(f"-{name}.toml") and not place.exists():
+                path = place
+            write_whole(path, run_to_toml(config))
+        return QueuedRun(name, config, path)
+
+    @contextmanager
+    def _numbering(self) -> Iterator[None]:
+        """Keep other processes from adding a run: two would get one number, or one name."""
+        lock = FileLock(self._workspace.queue / ".lock", thread_local=False)
         with raising_disk_errors(self._workspace.queue):
             self._workspace.queue.mkdir(parents=True, exist_ok=True)
-        path = self._workspace.queue / f"{self._highest() + 1:06d}-{name}.toml"
-        if place is not None and place.name.endswith(f"-{name}.toml") and not place.exists():
-            path = place
-        write_whole(path, run_to_toml(config))
-        return QueuedRun(name, config, path)
+            try:
+                lock.acquire(timeout=LOCK_SECONDS)
+            except Timeout as cause:
+                raise OSError(errno.EBUSY, os.strerror(errno.EBUSY), str(self._workspace.queue)) from cause
+        try:
+            yield
+        finally:
+            lock.release()
 
     def remove(self, name: str) -> QueuedRun:
         """Take a run out of the queue, and give it, so that it can be put back.
@@ -87,12 +107,15 @@ class RunQueue:
         raise UnknownQueuedRunError(name, ", ".join(self.names()))
 
     def _paths(self) -> list[tuple[Path, str]]:
-        """The files of runs that do not stand yet; the others have had their turn, and go."""
+        """The files of runs that do not stand yet; the others have had their turn, and go.
+
+        An entry whose run cannot be looked at stays.
+        """
         waiting = []
         for path in sorted(self._workspace.queue.glob("*.toml"), key=lambda path: natural_key(path.name)):
             if not (found := _ENTRY.fullmatch(path.name)):
                 continue
-            if is_run(RunFolder(self._workspace.runs / found[2])):
+            if stands(RunFolder(self._workspace.runs / found[2])):
                 # in a workspace that must not be written it stays, and is passed over
                 with suppress(OSError):
                     path.unlink(missing_ok=True)

@@ -96,12 +96,15 @@ def _set_allocator(bytes_of: dict[int, int]) -> bool:
 
 
 def start_ignoring_interrupts(process: BaseProcess) -> None:
-    """Start a process that never receives Ctrl+C: it would die of one that comes before it can ignore it."""
+    """Start a process that never receives Ctrl+C: it would die of one that comes before it can ignore it.
+
+    The same holds for SIGHUP, which a terminal that closes sends to all processes in it: this one still needs the other.
+    """
     if sys.platform == "win32":
         process.start()
         return
     resource_tracker.ensure_running()  # now, because its own start would end the mask
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGHUP})
     try:
         process.start()
     finally:

@@ -1,4 +1,4 @@
-"""What Ctrl+C (SIGINT) and SIGTERM do where no task is followed.
+"""What Ctrl+C (SIGINT), SIGTERM and the end of the terminal (SIGHUP) do where no task is followed.
 
 Imports nothing that takes a moment, not even for annotations, so that it can come first.
 """
@@ -7,7 +7,23 @@ import os  # which the interpreter has imported already
 import signal
 
 INTERRUPTED = 130  # the shell's own code for a command ended by Ctrl+C
-ENDING = (signal.SIGINT, signal.SIGTERM)
+HANGUP = getattr(signal, "SIGHUP", None)  # Windows has none
+
+
+def _hangups() -> tuple[signal.Signals, ...]:
+    """SIGHUP, unless whoever started the process had it ignored, as nohup does."""
+    return () if HANGUP is None or signal.getsignal(HANGUP) == signal.SIG_IGN else (HANGUP,)
+
+
+ENDING = (signal.SIGINT, signal.SIGTERM, *_hangups())
+
+
+def leave_terminal(streams: list[int]) -> None:
+    """Let what is written to these file descriptors go nowhere: the terminal behind them has closed."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream in streams:
+        os.dup2(nowhere, stream)
+    os.close(nowhere)
 
 
 def exit_on_signals() -> None:

@@ -6,7 +6,7 @@ import jinja2
 from markupsafe import Markup
 
 from core.system.resources import resource
-from core.wording import printable
+from core.wording import figure, printable
 
 
 def template(path: str) -> jinja2.Template:
@@ -22,6 +22,7 @@ def template(path: str) -> jinja2.Template:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["figure"] = figure
     return environment.get_template(path)
 
 

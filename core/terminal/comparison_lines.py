@@ -1,13 +1,13 @@
 """What is told of replies that are compared, as lines of text."""
 
 from core.events.comparison import CheckpointReplied, ComparisonPart, SideEnded, SideScored
-from core.wording import counted
+from core.wording import counted, figure
 
 PLACES = ("first", "second", "third", "fourth", "fifth")
 
 
 def checkpoint_line(event: CheckpointReplied) -> str:
-    loss = "" if event.val_loss is None else f", validation loss {event.val_loss:.4f} nats/token"
+    loss = "" if event.val_loss is None else f", validation loss {figure(event.val_loss, 4)} nats/token"
     return f"{event.name}, step {event.step:,}{loss}{_figures(event)}\n{event.text}\n"
 
 
@@ -18,7 +18,7 @@ def side_line(event: SideEnded) -> str:
 def side_scored_line(event: SideScored) -> str:
     return (
         f"The {PLACES[event.side]} model gives the {PLACES[event.of]} reply perplexity "
-        f"{event.perplexity:.2f} ({event.loss:.4f} nats/token over {counted(event.tokens, 'token')})."
+        f"{figure(event.perplexity)} ({figure(event.loss, 4)} nats/token over {counted(event.tokens, 'token')})."
     )
 
 
@@ -28,7 +28,7 @@ def part_line(event: ComparisonPart) -> str:
 
 
 def _figures(event: CheckpointReplied | SideEnded) -> str:
-    own = "" if event.perplexity is None else f", perplexity {event.perplexity:.2f} of its own reply"
+    own = "" if event.perplexity is None else f", perplexity {figure(event.perplexity)} of its own reply"
     return f": {counted(event.tokens, 'token')}, {event.tokens_per_second:.0f} tokens/s{own}, {event.reason}"
 
 

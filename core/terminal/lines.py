@@ -33,7 +33,7 @@ from core.terminal import (
     selftest_lines,
     serving_lines,
 )
-from core.wording import counted, file_size, noun_for, percent
+from core.wording import counted, figure, file_size, noun_for, percent
 
 
 @singledispatch
@@ -58,7 +58,7 @@ for line_of in (
 
 def step_figures(event: StepDone) -> str:
     return (
-        f"loss {event.loss:.3f} nats/token, lr {event.learning_rate:.1e}, {event.seconds * 1000:.0f} ms/step, "
+        f"loss {figure(event.loss, 3)} nats/token, lr {event.learning_rate:.1e}, {event.seconds * 1000:.0f} ms/step, "
         f"{event.tokens_per_second:,.0f} tokens/s, epoch {event.epoch:.2f}"
     )
 
@@ -123,8 +123,8 @@ def _(event: DatasetBuilt) -> str:
 @event_line.register
 def _(event: Evaluated) -> str:
     return (
-        f"step {event.step:,}: validation loss {event.loss:.4f} nats/token, perplexity {event.perplexity:.2f}, "
-        f"{event.bits_per_byte:.3f} bits/byte"
+        f"step {event.step:,}: validation loss {figure(event.loss, 4)} nats/token, perplexity {figure(event.perplexity)}, "
+        f"{figure(event.bits_per_byte, 3)} bits/byte"
     )
 
 

@@ -1,7 +1,7 @@
 """What the measurements of finished models report, as lines of text."""
 
 from core.events.scoring import ModelsCompared, QuestionAnswered, SampleEvaluated, TextScored
-from core.wording import counted, noun_for, number, percent
+from core.wording import counted, figure, noun_for, number, percent
 
 
 def question_line(event: QuestionAnswered) -> str:
@@ -25,13 +25,13 @@ def models_line(event: ModelsCompared) -> str:
 
 def text_line(event: TextScored) -> str:
     line = (
-        f"{event.name}, step {event.step:,}: {event.loss:.4f} nats/token, perplexity {event.perplexity:.2f}, "
-        f"{event.bits_per_byte:.3f} bits/byte; {counted(event.tokens, 'token')}, {counted(event.bytes, 'byte')}"
+        f"{event.name}, step {event.step:,}: {figure(event.loss, 4)} nats/token, perplexity {figure(event.perplexity)}, "
+        f"{figure(event.bits_per_byte, 3)} bits/byte; {counted(event.tokens, 'token')}, {counted(event.bytes, 'byte')}"
     )
     if event.documents is not None:
         line += (
-            f"\nwith its documents: {event.documents.loss:.4f} nats/token, "
-            f"{event.documents.bits_per_byte:.3f} bits/byte"
+            f"\nwith its documents: {figure(event.documents.loss, 4)} nats/token, "
+            f"{figure(event.documents.bits_per_byte, 3)} bits/byte"
         )
     if not event.complete:
         line += ", stopped before the end of the text"

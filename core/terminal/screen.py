@@ -38,10 +38,10 @@ from core.events.scoring import SampleEvaluated, TextScored
 from core.events.seen import SeenFound, SeenLocated
 from core.events.selftest import CheckEnded
 from core.events.serving import ServerStarted
-from core.system.signals import ENDING, exit_at_once
+from core.system.signals import ENDING, HANGUP, exit_at_once, leave_terminal
 from core.terminal.lines import event_line, step_figures
 from core.terminal.output import print_to_stderr, terminal_text
-from core.wording import RUNNING_TEXT, json_text, printable
+from core.wording import RUNNING_TEXT, figure, json_text, printable
 
 Result = TypeVar("Result")
 OpenStream = Callable[[StopToken], Task[Result]]
@@ -52,7 +52,7 @@ NUMBERS = {
     *("vocab_size", "bytes_per_token", "unknown_share", "train_tokens", "tokens", "bits_per_byte"),
 }
 TIMES = {"changed", "saved", "removed", "used"}  # in seconds since 1970
-STDERR, STOPPING = 2, b"stopping at the next safe point ...\n"
+STDOUT, STDERR, STOPPING = 1, 2, b"stopping at the next safe point ...\n"
 NARROWEST_TEXT, GAP = 12, 2  # characters of a column of texts, and between two columns
 LONGEST_LINE = 100_000  # characters, of a table that goes into a file or another program
 # a folder can hold thousands of files of no known kind
@@ -168,7 +168,7 @@ def _cell(column: str, value: Any) -> str:
     if column in TIMES:
         return datetime.fromtimestamp(value).strftime("%Y-%m-%d %H:%M")
     if column in NUMBERS and not isinstance(value, str):
-        return f"{value:,}" if isinstance(value, int) else f"{value:.4f}"
+        return f"{value:,}" if isinstance(value, int) else figure(value, 4)
     return printable(str(value))
 
 
@@ -179,10 +179,14 @@ def stopping_on_signals(stop: StopToken) -> Iterator[None]:
         yield  # signals reach the main thread only
         return
 
+    terminals = [stream for stream in (STDOUT, STDERR) if os.isatty(stream)]
+
     def ask(number: int, frame: object) -> None:
         del frame
         stop.set()
         signal.signal(number, exit_at_once)
+        if number == HANGUP:
+            leave_terminal(terminals)
         with suppress(OSError):  # nobody may be left to read it
             os.write(STDERR, STOPPING)  # `print` fails where the signal came in the middle of another one
 

@@ -82,15 +82,20 @@ def train_run(
         except StopRequested:
             return (yield from _stopped(folder))
         except RunFinishedError:
-            if has_ended(folder.events) or config != read_config(folder):
+            # the main process decides: it writes what the others would read
+            if group.broadcast(group.is_main and (has_ended(folder.events) or config != read_config(folder))):
                 raise
             # it was killed before it could report its end
-            return (yield from _finish_journal(workspace, folder, config, dataset, "finished", stop))
+            return (yield from _finish_journal(workspace, folder, config, dataset, "finished", stop, group))
         if session is None:
             return (yield from _stopped(folder))
         if session.early_stopping.is_over:
-            if _was_cut_off(folder) and config == read_config(folder):
-                return (yield from _finish_journal(workspace, folder, config, dataset, "early_stopped", stop))
+            if group.broadcast(group.is_main and _was_cut_off(folder) and config == read_config(folder)):
+                return (
+                    yield from _finish_journal(
+                        workspace, folder, config, dataset, "early_stopped", stop, group
+                    )
+                )
             session.early_stopping.count_anew()
         events = run_session(session, stop)
         if group.is_main:
@@ -232,19 +237,21 @@ def _finish_journal(
     dataset: Dataset,
     reason: str,
     stop: StopToken,
+    group: ProcessGroup,
 ) -> Task[RunEnded]:
-    """Write the verdict and the end of a run that was killed after its last checkpoint."""
+    """Write the verdict and the end of a run that was killed after its last checkpoint, by the main process alone."""
     step = pointed_step(folder, "last") or 0
     state = read_state(folder.checkpoint(step))
     ended = RunEnded(folder.name, step, reason, state.best_val_loss, state.seconds)
-    with _journal_until(folder, step) as journal:
-        doctor = Doctor(config.doctor)
-        doctor.review(_history_until(folder, step))
-        verdict = doctor.judge(ended, _baselines(workspace, config, dataset, stop))
-        for event in (*verdict, ended):
-            journal.append(event)
-        journal.sync()
-    yield from verdict
+    if group.is_main:
+        with _journal_until(folder, step) as journal:
+            doctor = Doctor(config.doctor)
+            doctor.review(_history_until(folder, step))
+            verdict = doctor.judge(ended, _baselines(workspace, config, dataset, stop))
+            for event in (*verdict, ended):
+                journal.append(event)
+            journal.sync()
+        yield from verdict
     yield ended
     return ended
 

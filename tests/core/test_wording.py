@@ -1,11 +1,24 @@
 """One form for every number in a sentence."""
 
+import math
 import re
+import sys
 from pathlib import Path
 
 import pytest
 
-from core.wording import counted, file_size, json_text, listed, noun_for, number, percent, sentence, visible
+from core.wording import (
+    counted,
+    figure,
+    file_size,
+    json_text,
+    listed,
+    noun_for,
+    number,
+    percent,
+    sentence,
+    visible,
+)
 
 
 @pytest.mark.parametrize(
@@ -114,3 +127,20 @@ def test_json_has_null_where_a_number_is_not_finite():
         == '{"loss": null, "rows": [[1.5, null], {"a": null}], "name": "羊"}'
     )
     assert json_text({"loss": 2.5}) == '{"loss": 2.5}'
+
+
+@pytest.mark.parametrize(
+    ("value", "digits", "shown"),
+    [
+        (12.1849, 2, "12.18"),
+        (2048.0, 2, "2,048.00"),
+        (999_999.0, 0, "999,999"),
+        (1_234_567.0, 2, "1.23e+06"),
+        (-7.98e305, 2, "-7.98e+305"),
+        (math.inf, 2, "infinity"),
+        (sys.float_info.max, 4, "infinity"),
+        (math.nan, 2, "not a number"),
+    ],
+)
+def test_figure_of_any_size_is_short(value, digits, shown):
+    assert figure(value, digits) == shown

@@ -18,12 +18,13 @@ Write = Callable[[Conversation, StopToken], Stream]
 
 
 class ConversationKeeper(QObject):
-    """One job at a time. What could not be written is written with what comes next.
+    """One job at a time. What could not be written holds up no other conversation, and is written with what comes next.
 
     Signals:
         kept: All that was said is on the disk, or cannot be written now.
         noticed: A sentence about what is kept, such as of a file that was set aside.
-        failed: The exception that kept it from being written; once, until something could be written again.
+        failed: The exception that kept a conversation from being written; once for each, until it could be written, and
+            once for all that fail one after the other.
     """
 
     kept = Signal()
@@ -34,6 +35,8 @@ class ConversationKeeper(QObject):
         super().__init__(parent)
         self._queues, self._write = queues, write
         self._changed: dict[str, Conversation] = {}
+        self._refused: dict[str, Conversation] = {}  # not written when they were tried last
+        self._reported: set[str] = set()  # of those
         self._on_disk: dict[str, State] = {}
         self._writing: Conversation | None = None
         self._state: State = ()
@@ -53,11 +56,15 @@ class ConversationKeeper(QObject):
         """Write what is new of it, now or as soon as what is being written is there."""
         if conversation.messages and self._on_disk.get(conversation.id) != _state(conversation):
             self._changed[conversation.id] = conversation
+        self._changed |= {key: one for key, one in self._refused.items() if key not in self._changed}
+        self._refused.clear()
         self._begin()
 
     def forget(self, conversation_id: str) -> None:
         """It was deleted: nothing more of it is written."""
         self._changed.pop(conversation_id, None)
+        self._refused.pop(conversation_id, None)
+        self._reported.discard(conversation_id)
         self._on_disk.pop(conversation_id, None)
 
     def _begin(self) -> None:
@@ -82,6 +89,7 @@ class ConversationKeeper(QObject):
     def _end(self) -> None:
         assert self._writing is not None, "this job wrote it"
         self._on_disk[self._writing.id] = self._state
+        self._reported.discard(self._writing.id)
         self._job = self._writing = None
         self._failing = False
         self._begin()
@@ -91,12 +99,17 @@ class ConversationKeeper(QObject):
     @Slot(object)
     def _fail(self, error: Exception) -> None:
         assert self._writing is not None, "this job writes it"
-        self._changed = {self._writing.id: self._writing, **self._changed}
-        self._job = self._writing = None
-        if not self._failing:
-            self._failing = True
+        number = self._writing.id
+        if number not in self._changed:
+            self._refused[number] = self._writing
+        is_news = not self._failing and number not in self._reported
+        self._reported.add(number)
+        self._failing, self._job, self._writing = True, None, None
+        if is_news:
             self.failed.emit(error)
-        self.kept.emit()
+        self._begin()
+        if self._job is None:
+            self.kept.emit()
 
 
 def _state(conversation: Conversation) -> State:

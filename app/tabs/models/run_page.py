@@ -26,7 +26,7 @@ from core.runs.quantities import LOSS, best_point, training_points, validation_p
 from core.runs.saved import SavedWeights
 from core.runs.standing import STATE_TITLES
 from core.tasks.models.look_at_run import RunPage
-from core.wording import counted, file_size, number, printable
+from core.wording import counted, figure, file_size, number, printable
 
 NOTHING = "Select a run to see its settings, its checkpoints and your notes."
 FOREIGN = "This model was imported from another program. The settings of its training are not known."
@@ -45,7 +45,7 @@ class SavedTable(Rows[SavedWeights]):
         ),
         Column(
             "Loss",
-            lambda saved: "" if saved.val_loss is None else f"{saved.val_loss:.4f}",
+            lambda saved: "" if saved.val_loss is None else figure(saved.val_loss, 4),
             "Nats per token",
             True,
         ),
@@ -116,7 +116,7 @@ class RunPageView(QFrame):
             button.setEnabled(can_open)
         self.settings_button.setEnabled(not run.problem)
         steps = f"{number(run.step)} of {number(run.max_steps)}" if run.step else ""
-        loss = "" if run.val_loss is None else f"{run.val_loss:.4f} nats/token"
+        loss = "" if run.val_loss is None else f"{figure(run.val_loss, 4)} nats/token"
         bits = "" if run.bits_per_byte is None else f"{run.bits_per_byte:.3f}"
         values = {
             "State": STATE_TITLES[run.state],

@@ -380,5 +380,5 @@ def link(plots: Sequence[CurvePlot]) -> None:
 
 
 def figure(value: float) -> str:
-    """Four significant digits; thousands are marked."""
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+    """Four significant digits; thousands are marked, and from a million on a power of ten is."""
+    return f"{value:,.0f}" if 1000 <= abs(value) < 10**6 else f"{value:.4g}"

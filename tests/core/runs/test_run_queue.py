@@ -1,5 +1,10 @@
 """Runs wait for their turn in files, and none is lost."""
 
+import errno
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
 import pytest
 
 from core.disk.files import write_whole
@@ -82,3 +87,43 @@ def test_the_number_after_999999_waits_behind_it(filled, tiny):
     first.path.rename(first.path.with_name("999999-a.toml"))
     queue.add("b", tiny())
     assert queue.names() == ["a", "b"]
+
+
+def test_runs_added_at_the_same_time_get_different_numbers(filled, tiny, monkeypatch):
+    highest = RunQueue._highest
+
+    def slowly(queue):
+        found = highest(queue)
+        time.sleep(0.02)
+        return found
+
+    monkeypatch.setattr(RunQueue, "_highest", slowly)
+    with ThreadPoolExecutor(4) as pool:
+        added = list(pool.map(lambda name: RunQueue(filled).add(name, tiny()).path.name[:6], "abcd"))
+    assert sorted(added) == ["000001", "000002", "000003", "000004"]
+
+
+def test_run_added_twice_at_the_same_time_is_queued_once(filled, tiny):
+    def add(_):
+        try:
+            return RunQueue(filled).add("a", tiny()).name
+        except QueuedAlreadyError:
+            return ""
+
+    with ThreadPoolExecutor(4) as pool:
+        assert sorted(pool.map(add, range(4))) == ["", "", "", "a"]
+
+
+def test_entry_stays_if_its_run_cannot_be_looked_at(filled, tiny, monkeypatch):
+    queue = RunQueue(filled)
+    entry = queue.add("a", tiny())
+    stat = Path.stat
+
+    def refusing(path, **options):
+        if path.parent == filled.runs / "a":
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return stat(path, **options)
+
+    monkeypatch.setattr(Path, "stat", refusing)
+    assert queue.names() == ["a"]
+    assert entry.path.exists()

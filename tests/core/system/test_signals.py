@@ -115,3 +115,11 @@ def test_a_worker_process_that_imports_the_program_keeps_its_own_answers():
     look = "import signal, main; print(signal.getsignal(signal.SIGTERM) is signal.SIG_DFL)"
     ended = subprocess.run([sys.executable, "-c", look], cwd=ROOT, capture_output=True, text=True, check=True)
     assert ended.stdout == "True\n"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGHUP")
+@pytest.mark.parametrize(("start", "handled"), [(["nohup"], False), ([], True)])
+def test_hangup_ends_unless_it_was_ignored_at_the_start(start, handled):
+    look = "import signal; from core.system.signals import ENDING; print(signal.SIGHUP in ENDING)"
+    found = subprocess.run([*start, sys.executable, "-c", look], capture_output=True, text=True, check=True)
+    assert found.stdout == f"{handled}\n"

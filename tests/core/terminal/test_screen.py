@@ -2,9 +2,14 @@
 
 import io
 import json
+import os
+import pty
+import select
 import signal
 import sys
+import tempfile
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -74,7 +79,7 @@ from core.events.serving import (
     ServerStarted,
 )
 from core.runs.journal import KINDS
-from core.system.signals import exit_at_once
+from core.system.signals import ENDING, exit_at_once
 from core.terminal.screen import follow, print_record, print_table
 
 EVENTS = [
@@ -241,7 +246,7 @@ def test_the_result_of_the_stream_is_handed_on():
     assert follow(stream_of(result=7), as_json=True) == (7, False)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", list(ENDING))
 def test_a_request_to_end_sets_the_stop_token_and_the_stream_ends_in_its_own_time(number, capsys):
     def until_stopped(stop: StopToken):
         signal.raise_signal(number)
@@ -253,6 +258,30 @@ def test_a_request_to_end_sets_the_stop_token_and_the_stream_ends_in_its_own_tim
     assert follow(until_stopped, as_json=True) == ("saved", True)
     assert signal.getsignal(number) is before
     assert "saved" in capsys.readouterr().out
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no terminal closes there")
+def test_closed_terminal_stops_the_task_and_loses_nothing():
+    code = (
+        "import sys; from core.terminal.screen import follow\n"
+        "def task(stop):\n"
+        "    open(sys.argv[1], 'w').close()\n"
+        "    while not stop.asked: yield Notice('working')\n"
+        "    for _ in range(3): yield Notice('saving')\n"
+        "    open(sys.argv[2], 'w').close()\n"
+        "from core.events.base import Notice\n"
+        "follow(task, as_json=False)\n"
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        began, saved = (Path(folder) / name for name in ("began", "saved"))
+        number, terminal = pty.fork()
+        if number == 0:  # the child: its terminal closes
+            os.execv(sys.executable, [sys.executable, "-c", code, str(began), str(saved)])
+        while not began.exists():
+            os.read(terminal, 1000) if select.select([terminal], [], [], 0.05)[0] else None
+        os.close(terminal)  # the system sends SIGHUP
+        _, status = os.waitpid(number, 0)
+        assert (saved.exists(), os.waitstatus_to_exitcode(status)) == (True, 0)
 
 
 def test_a_second_ctrl_c_ends_the_program_at_once():
@@ -327,3 +356,12 @@ def test_a_row_that_goes_into_a_file_is_one_line_however_long(capsys):
 def test_a_record_is_one_line_even_with_line_breaks_in_it(capsys):
     print_record({"text": "a\nb"})
     assert capsys.readouterr().out == '{"text": "a\\nb"}\n'
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"), [(7.976812580730252e305, "7.98e+305"), (sys.float_info.max, "infinity")]
+)
+def test_perplexity_of_any_size_is_short(value, shown, capsys):
+    event = Evaluated(step=10, loss=705.0, perplexity=value, bits_per_byte=300.0, seconds=1.0)
+    follow(stream_of(event), as_json=False)
+    assert f"perplexity {shown}, 300.000 bits/byte" in capsys.readouterr().out

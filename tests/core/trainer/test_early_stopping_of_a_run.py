@@ -4,13 +4,16 @@ import shutil
 
 import pytest
 
+from core.batches.dataset import read_dataset
+from core.batches.distributed import ProcessGroup
 from core.config.toml import with_settings
 from core.control import StopToken
 from core.events.runs import Evaluated, RunEnded, RunPrepared, StepDone
-from core.runs.catalog import Catalog
+from core.runs.catalog import Catalog, read_config
 from core.runs.folder import Workspace
 from core.tasks.training.resume_run import resume_run
 from core.tasks.training.train_model import train_model
+from core.trainer.journaled_run import train_run
 from tests.core.conftest import TINY
 from tests.core.tasks.training.test_resume_run import closed_after, resume, stopped_at, told
 
@@ -106,3 +109,20 @@ def test_at_the_last_step_a_run_is_finished(filled, tiny):
 def test_no_step_is_taken_once_it_is_over(early):
     steps = [event.step for event in Catalog(early).events("a") if isinstance(event, StepDone)]
     assert steps == [1, 2, 3, 4]
+
+
+class ToldByMain(ProcessGroup):
+    """The second of two processes; the main one found that the run was cut off before it could report its end."""
+
+    def broadcast(self, value):
+        return True if isinstance(value, bool) else value
+
+
+def test_process_of_a_group_ends_as_its_main_one_decides(early):
+    run = early.run("a")
+    [folder] = (path for path in early.datasets.iterdir() if path.is_dir())
+    before = run.events.read_bytes()  # the main process has written the end by now
+    group = ToldByMain(rank=1, world_size=2)
+    events = list(train_run(early, run, read_config(run), read_dataset(folder), StopToken(), group=group))
+    assert (events[-1].reason, events[-1].step) == ("early_stopped", 4)
+    assert run.events.read_bytes() == before

@@ -9,7 +9,7 @@ from core.errors.base import BadSettingError
 from core.events.runs import CheckpointSaved, Evaluated, RunEnded, RunPrepared, StepDone
 from core.runs.catalog import read_config
 from core.tasks.training.train_model import train_model
-from core.trainer.journaled_run import train_run
+from core.trainer.journaled_run import _finish_journal, train_run
 
 
 @pytest.fixture
@@ -57,3 +57,14 @@ def test_each_process_learns_from_its_own_rows(stopped):
     whole = [event for event in train_as(ProcessGroup(), stopped) if isinstance(event, StepDone)]
     assert [step.tokens - 96 for step in steps] == [(step.tokens - 96) // 2 for step in whole]
     assert [step.epoch for step in steps] == [step.epoch for step in whole]
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+def test_only_the_main_process_finishes_the_journal(trained, rank):
+    run = trained.run("first")
+    lines = run.events.read_text("utf-8").splitlines(keepends=True)
+    run.events.write_text("".join(lines[:-1]), "utf-8")  # killed before its end
+    before = run.events.read_text("utf-8")
+    [ended] = _finish_journal(run, "early_stopped", ProcessGroup(rank=rank, world_size=2))
+    assert (ended.reason, ended.step) == ("early_stopped", 6)
+    assert (run.events.read_text("utf-8") == before) == (rank == 1)

@@ -15,7 +15,7 @@ from app.widgets.theme import SMALL, TINY, set_role
 from core.events.comparison import SideEnded, SideOpened, SideScored
 from core.runs.catalog import RunSummary
 from core.tasks.models.compared_models import Side
-from core.wording import counted, number
+from core.wording import counted, figure, number
 
 FIGURES_TIP = (
     "Tokens and speed of this reply; how well the model predicts its own reply and that of the other model, as perplexity: "
@@ -136,9 +136,9 @@ class CompareColumn(QFrame):
             f"{number(ended.tokens_per_second)} tokens/s",
         ]
         if ended.perplexity is not None:
-            parts.append(f"perplexity {ended.perplexity:,.2f}")
+            parts.append(f"perplexity {figure(ended.perplexity)}")
         if self._scored is not None:
-            parts.append(f"of the other reply {self._scored.perplexity:,.2f}")
+            parts.append(f"of the other reply {figure(self._scored.perplexity)}")
         if ENDINGS[ended.reason]:
             parts.append(ENDINGS[ended.reason])
         self.figures.setText(" · ".join(parts))

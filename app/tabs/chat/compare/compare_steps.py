@@ -15,7 +15,7 @@ from app.widgets.text_difference import Piece, difference, told
 from core.events.comparison import CheckpointReplied
 from core.runs.catalog import RunSummary
 from core.tasks.chat.compare_replies import ComparedPrompt
-from core.wording import counted, number
+from core.wording import counted, figure, number
 
 
 class AllCheckpoints(QWidget):
@@ -133,11 +133,11 @@ class AllCheckpoints(QWidget):
         return self._replies[max(earlier)] if earlier else None
 
     def _facts(self, shown: CheckpointReplied, before: CheckpointReplied | None) -> str:
-        loss = "not evaluated" if shown.val_loss is None else f"{shown.val_loss:.4f} nats per token"
+        loss = "not evaluated" if shown.val_loss is None else f"{figure(shown.val_loss, 4)} nats per token"
         facts = [f"validation loss {loss}", counted(shown.tokens, "token")]
         facts.append(f"{number(shown.tokens_per_second)} tokens/s")
         if shown.perplexity is not None:
-            facts.append(f"perplexity {shown.perplexity:,.2f}")
+            facts.append(f"perplexity {figure(shown.perplexity)}")
         if before is not None:
             facts.append(f"marked against step {before.step:,}")
         facts.append(self._progress())
