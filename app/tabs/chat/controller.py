@@ -117,6 +117,7 @@ class ChatController(TabController):
             "panel": panel,
             "page": self.tab.panel.front_page,
             "prompts": self.front.prompts.to_json(),
+            "systems": self.front.systems.to_json(),
             "edits": self.tab.view.editing.unsaved.to_json(),
         }
 
@@ -125,6 +126,7 @@ class ChatController(TabController):
         self.tab.panel_button.setChecked(kept.get("panel") == "open")
         self.tab.panel.show_named(kept.get("page", ""))
         self.front.prompts.restore(kept.get("prompts", ""))
+        self.front.systems.restore(kept.get("systems", ""))
         self.front.show_prompt()
         self.tab.view.editing.unsaved.restore(kept.get("edits", ""))
 
@@ -257,7 +259,7 @@ class ChatController(TabController):
 
     @Slot()
     def _ask_for_system(self) -> None:
-        dialog = SystemDialog(self.session.system, self.tab)
+        dialog = SystemDialog(self.session.system, self.tab, self.front.systems, self.front.key())
         dialog.chosen.connect(self.gestures.set_system)
         dialog.open()
 
