@@ -94,6 +94,23 @@ def test_next_start_shows_what_was_typed(tab, talked, workspace, queues, qtbot):
     QCoreApplication.sendPostedEvents(next_tab, QEvent.Type.DeferredDelete)
 
 
+def test_next_start_shows_the_sampling_of_a_conversation_without_messages(
+    tab, opened, workspace, queues, qtbot
+):
+    typed = opened.tab.sampling.value().model_copy(update={"stop": ("END",), "temperature": 0.25})
+    tab.sampling.set_value(typed)
+    kept = opened.remember()
+    next_tab = ChatTab()
+    controller = ChatController(next_tab, context_of(workspace, queues), next_tab)
+    controller.restore(kept)
+    assert next_tab.sampling.value() == typed
+    controller.restore({"sampling": '{"temperature": "hot"}'})
+    assert next_tab.sampling.value() == typed
+    qtbot.waitUntil(queues.at_rest)
+    next_tab.deleteLater()
+    QCoreApplication.sendPostedEvents(next_tab, QEvent.Type.DeferredDelete)
+
+
 @pytest.mark.parametrize(("leave", "shown"), [("escape", "Be bri"), ("cancel", ""), ("ok", "Be bri")])
 def test_system_message_is_shown_again_unless_it_was_cancelled(tab, talked, qtbot, leave, shown):
     tab.keys["system"].trigger()
