@@ -1,28 +1,55 @@
 """A dialog that asks for a text, with a sentence above the field."""
 
-from PySide6.QtCore import QSize
+from PySide6.QtCore import QSize, Slot
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QPlainTextEdit, QWidget
 
 from app.widgets.label import Label
 from app.widgets.layout import column
 from app.widgets.theme import MEDIUM
+from app.widgets.unsent import UnsentTexts
 
 
 class TextDialog(QDialog):
-    """OK accepts; it is deleted when it has gone, however that was."""
+    """OK accepts; it is deleted when it has gone, however that was.
+
+    What was typed is shown again after Esc, or where the window closed; Cancel discards it.
+    """
 
     def __init__(
-        self, title: str, explained: str, edit: QPlainTextEdit, size: QSize, parent: QWidget | None = None
+        self,
+        title: str,
+        explained: str,
+        edit: QPlainTextEdit,
+        size: QSize,
+        parent: QWidget | None = None,
+        *,
+        unsaved: UnsentTexts,
+        key: str = "",
     ) -> None:
-        """`size` is that at first, in pixels."""
+        """Show the text of `edit`, or what was typed for `key` and not saved. `size` is that at first, in pixels."""
         super().__init__(parent)
         self.setWindowTitle(title)
         self.edit = edit
+        self._unsaved, self._key, self._before = unsaved, key, edit.toPlainText()
+        if typed := unsaved.get(key):
+            edit.setPlainText(typed)
+        edit.textChanged.connect(self._keep)
+        self.accepted.connect(self._forget)
         both = QDialogButtonBox.StandardButton.Ok | QDialogButtonBox.StandardButton.Cancel
         self.buttons = QDialogButtonBox(both)
         self.buttons.accepted.connect(self.accept)
+        self.buttons.rejected.connect(self._forget)
         self.buttons.rejected.connect(self.reject)
         self.finished.connect(self.deleteLater)
         about = Label(explained, wordWrap=True, role="muted")
         column(about, (self.edit, 1), self.buttons, of=self, margins=MEDIUM)
         self.resize(size)
+
+    @Slot()
+    def _keep(self) -> None:
+        typed = self.edit.toPlainText()
+        self._unsaved.keep(self._key, "" if typed == self._before else typed)
+
+    @Slot()
+    def _forget(self) -> None:
+        self._unsaved.keep(self._key, "")

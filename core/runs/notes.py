@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
@@ -30,25 +31,33 @@ class RunNotes:
 
 def read_notes(run: RunFolder) -> RunNotes:
     """What was written about a run; nothing where that is lost or damaged, for no model depends on it."""
+    return _read(run) or RunNotes()
+
+
+def _read(run: RunFolder) -> RunNotes | None:
+    """The notes in a run's file; None where there is none, or it is damaged."""
     try:
         if run.notes.stat().st_size > MOST_BYTES:
-            return RunNotes()
+            return None
         record: Any = json.loads(run.notes.read_text(encoding="utf-8"))
         tags = distinct_tags(map(str, record.get("tags", ())))[:MOST_TAGS]
         texts = {name: str(record.get(name, "")) for name in LONGEST}
         return _checked(RunNotes(tags, **texts))
     except (OSError, ValueError, TypeError, AttributeError, RecursionError, NoteTooLongError):
-        return RunNotes()
+        return None
 
 
 def write_notes(run: RunFolder, notes: RunNotes) -> RunNotes:
-    """Keep what is written about a run, and give it as it is kept.
+    """Keep what is written about a run, and give it as it is kept. A damaged file is set aside as `notes.damaged.json`.
 
     Raises:
         BadTagError, NoteTooLongError: Nothing was changed.
         DiskFullError, WorkspaceError: It could not be written; what was there stays.
     """
     notes = _checked(replace(notes, tags=_checked_tags(notes.tags)))
+    if run.notes.is_file() and _read(run) is None:
+        with suppress(OSError):  # it may hold text that a user can still read
+            run.notes.replace(run.notes.with_suffix(".damaged.json"))
     write_whole(run.notes, notes_to_json(notes))
     return notes
 

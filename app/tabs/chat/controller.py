@@ -1,6 +1,7 @@
 """Turns what the Chat tab asks into changes of the conversation in front and into core tasks, and hands events back."""
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import partial
 
 from PySide6.QtCore import QObject, Signal, SignalInstance, Slot
@@ -23,6 +24,7 @@ from app.tabs.chat.session import ChatSession
 from app.tabs.chat.system_dialog import SystemDialog
 from app.tabs.chat.tab import ChatTab
 from app.widgets.keys import Keys
+from core.config.sampling import SamplingConfig
 from core.conversations.message import Conversation, ConversationKind
 from core.tasks.chat.conversations import keep_conversation
 from core.tasks.chat.reply import complete, reply
@@ -112,11 +114,15 @@ class ChatController(TabController):
         """Whether the panel is shown, and its page, too, and what was typed and not sent."""
         panel = "open" if self.tab.panel_button.isChecked() else "closed"
         self.front.keep_prompt()
+        self.front.take_sampling()
+        sampling = self.front.conversation.sampling if not self.front.conversation.messages else None
         self.tab.view.editing.keep()
         return super().remember() | {
             "panel": panel,
             "page": self.tab.panel.front_page,
             "prompts": self.front.prompts.to_json(),
+            "sampling": sampling.model_dump_json() if sampling is not None else "",
+            "systems": self.front.systems.to_json(),
             "edits": self.tab.view.editing.unsaved.to_json(),
         }
 
@@ -125,6 +131,11 @@ class ChatController(TabController):
         self.tab.panel_button.setChecked(kept.get("panel") == "open")
         self.tab.panel.show_named(kept.get("page", ""))
         self.front.prompts.restore(kept.get("prompts", ""))
+        self.front.systems.restore(kept.get("systems", ""))
+        with suppress(ValueError):  # of another version, or written by another program
+            if sampling := kept.get("sampling", ""):
+                self.front.conversation.sampling = SamplingConfig.model_validate_json(sampling)
+                self.front.show_sampling()
         self.front.show_prompt()
         self.tab.view.editing.unsaved.restore(kept.get("edits", ""))
 
@@ -257,7 +268,7 @@ class ChatController(TabController):
 
     @Slot()
     def _ask_for_system(self) -> None:
-        dialog = SystemDialog(self.session.system, self.tab)
+        dialog = SystemDialog(self.session.system, self.tab, self.front.systems, self.front.key())
         dialog.chosen.connect(self.gestures.set_system)
         dialog.open()
 

@@ -11,8 +11,8 @@ from app.model_slot import ModelSlot
 from app.tabs.chat.keeper import ConversationKeeper
 from app.tabs.chat.session import ChatSession
 from app.tabs.chat.tab import ChatTab
-from app.tabs.chat.unsent import UnsentTexts
 from app.widgets.undo_offers import UndoOffer
+from app.widgets.unsent import UnsentTexts
 from core.conversations.message import Conversation
 
 MOST_STEPS = 200  # that can be taken back
@@ -33,7 +33,8 @@ class FrontConversation(QObject):
         self.keeper = keeper
         self.looked_at = ""  # the message that a change is about, where that is not the last one
         self._tab, self._slot = tab, slot
-        self.prompts = UnsentTexts()  # by the conversation's id; "" for one in which nothing was said yet
+        # by the conversation's id; "" for one in which nothing was said yet
+        self.prompts, self.systems = UnsentTexts(), UnsentTexts()
         self.undo_stack = QUndoStack(self)
         self.undo_stack.setUndoLimit(MOST_STEPS)
         self._offers: list[tuple[int, UndoOffer]] = []  # with the place of the step on the stack
@@ -72,16 +73,17 @@ class FrontConversation(QObject):
 
     def keep_prompt(self) -> None:
         """Remember what is typed and was not sent."""
-        self.prompts.keep(self._prompt_key(), self._tab.prompt.toPlainText())
+        self.prompts.keep(self.key(), self._tab.prompt.toPlainText())
 
     def show_prompt(self) -> None:
         """Show what was typed last in the conversation and was not sent."""
-        kept = self.prompts.get(self._prompt_key())
-        self.prompts.keep(self._prompt_key(), "")  # from now on the field holds it
+        kept = self.prompts.get(self.key())
+        self.prompts.keep(self.key(), "")  # from now on the field holds it
         if kept != self._tab.prompt.toPlainText():
             self._tab.prompt.setPlainText(kept)
 
-    def _prompt_key(self) -> str:
+    def key(self) -> str:
+        """Under which unsent texts of the conversation are kept."""
         return self.conversation.id if self.conversation.messages else ""
 
     def take_text(self) -> None:

@@ -5,6 +5,7 @@ from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
 from app.widgets.composing import guard_enter
 from app.widgets.text_dialog import TextDialog
+from app.widgets.unsent import UnsentTexts
 
 FIRST_SIZE_PX = QSize(480, 320)
 EXPLAINED = (
@@ -22,11 +23,22 @@ class SystemDialog(TextDialog):
 
     chosen = Signal(str)
 
-    def __init__(self, text: str, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, text: str, parent: QWidget | None = None, unsaved: UnsentTexts | None = None, key: str = ""
+    ) -> None:
+        """`unsaved` has what was typed before for this conversation, by `key`, and not saved."""
         edit = QPlainTextEdit(text, objectName="systemEdit", tabChangesFocus=True)
         edit.setAccessibleName("System message")
         guard_enter(edit)
-        super().__init__("System message", EXPLAINED, edit, FIRST_SIZE_PX, parent)
+        super().__init__(
+            "System message",
+            EXPLAINED,
+            edit,
+            FIRST_SIZE_PX,
+            parent,
+            unsaved=unsaved or UnsentTexts(),
+            key=key,
+        )
         self.setObjectName("systemDialog")
         self.accepted.connect(self._pass_on)
 

@@ -364,6 +364,13 @@ class TrainController(TabController):
         if not self.active:
             self.curves.measure()
 
+    @Slot(str, str)
+    def _move_along(self, before: str, now: str) -> None:
+        """The run whose curves are shown has another name, or is gone. One that trains has neither."""
+        if before == self._name and not self.active:
+            self._name = now
+        self._runs.refresh()
+
     def _connect_ways(self, ways: WaysBetweenTabs) -> None:
         self.checkpoint_saved.connect(ways.checkpoint_saved)
         self.run_ended.connect(ways.run_ended)
@@ -378,6 +385,7 @@ class TrainController(TabController):
         ways.settings_changed.connect(self._tab.form.show_personal)
         ways.load_changed.connect(self._tab.show_load)
         ways.run_requested.connect(self._train_for_other)
+        ways.run_moved.connect(self._move_along)
         ways.form_requested.connect(self.come_to_front)
         ways.form_requested.connect(self._show_form)
         ways.corpus_changed.connect(self.totals.refresh)

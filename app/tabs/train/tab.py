@@ -27,6 +27,7 @@ from app.widgets.banner import Banner, BannerStack
 from app.widgets.controls.splitter import Splitter
 from app.widgets.layout import column
 from app.widgets.theme import HUGE, LARGE, MEDIUM
+from app.widgets.unsent import UnsentTexts
 from core.config.corpus import CleaningConfig
 from core.config.presets import AUTO
 from core.config.run import RunConfig
@@ -87,6 +88,7 @@ class TrainTab(Tab):
         self._followed = ""  # of a run elsewhere whose curves are shown: how that goes
         self._slowdown = 1.0  # by other programs
         self._looks_elsewhere = False  # it is another run's than the one that trains
+        self._unsaved_prompts = UnsentTexts()
         self._training = ""  # the run that trains, or trained last
         self._make_widgets()
         self._lay_out()
@@ -329,7 +331,7 @@ class TrainTab(Tab):
         """Those of the run that trains where it is shown, else those of the form."""
         live = self._shows_training_run()
         prompts = self.samples.prompts() if live else self.form.sample_prompts() or self.samples.prompts()
-        dialog = PromptsDialog(prompts, live, self)
+        dialog = PromptsDialog(prompts, live, self, self._unsaved_prompts)
         dialog.chosen.connect(self._take_prompts)
         dialog.open()
 

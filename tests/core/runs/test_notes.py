@@ -9,7 +9,15 @@ from hypothesis import strategies as st
 from core.errors.base import BadTagError
 from core.errors.runs import NoteTooLongError
 from core.runs.folder import RunFolder
-from core.runs.notes import LONGEST_TEXT, MOST_TAGS, RunNotes, change_tags, read_notes, write_notes
+from core.runs.notes import (
+    LONGEST_TEXT,
+    MOST_TAGS,
+    RunNotes,
+    change_tags,
+    merge_notes,
+    read_notes,
+    write_notes,
+)
 
 
 @pytest.fixture
@@ -80,3 +88,16 @@ def test_damaged_notes_are_none(run, text):
 def test_fields_of_other_types_are_read_as_text(run):
     run.notes.write_text('{"note": 5, "later": {}, "tags": [1, "b"]}')
     assert read_notes(run) == RunNotes(("1", "b"), "5")
+
+
+def test_damaged_notes_are_set_aside_before_others_are_written(run):
+    run.notes.write_text('{"note": "half a', encoding="utf-8")
+    write_notes(run, RunNotes(note="new"))
+    assert read_notes(run).note == "new"
+    assert run.notes.with_suffix(".damaged.json").read_text(encoding="utf-8") == '{"note": "half a'
+
+
+def test_merge_takes_only_the_fields_that_were_typed():
+    stored, before = RunNotes(("a",), "note", "card", "CC0"), RunNotes(("old",), "", "card")
+    typed = RunNotes(("old",), "typed", "")
+    assert merge_notes(typed, before, stored) == RunNotes(("a",), "typed", "", "CC0")

@@ -2,10 +2,10 @@
 
 from PySide6.QtCore import QObject, Signal, Slot
 
-from app.tabs.chat.unsent import UnsentTexts
 from app.tabs.chat.view.conversation_area import ConversationArea
 from app.tabs.chat.view.message_edit import MessageEdit
 from app.widgets.theme import SMALL
+from app.widgets.unsent import UnsentTexts
 
 
 class MessageEditing(QObject):

@@ -5,6 +5,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from app.widgets.controls.editors import LinesEdit, editor_for
 from app.widgets.text_dialog import TextDialog
+from app.widgets.unsent import UnsentTexts
 from core.config.setting import describe
 from core.config.training import TrainingConfig
 
@@ -28,8 +29,14 @@ class PromptsDialog(TextDialog):
 
     chosen = Signal(object)
 
-    def __init__(self, prompts: tuple[str, ...], training: bool, parent: QWidget | None = None) -> None:
-        """`training`: They are those of a run that trains."""
+    def __init__(
+        self,
+        prompts: tuple[str, ...],
+        training: bool,
+        parent: QWidget | None = None,
+        unsaved: UnsentTexts | None = None,
+    ) -> None:
+        """`training`: They are those of a run that trains. `unsaved` has what was typed before and not saved."""
         setting = next(each for each in describe(TrainingConfig) if each.name == "sample_prompts")
         editor = editor_for(setting)
         assert isinstance(editor, LinesEdit)
@@ -39,7 +46,16 @@ class PromptsDialog(TextDialog):
         editor.show_value(prompts)
         editor.setMaximumHeight(HIGHEST_PX)  # in a form it has three lines
         editor.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
-        super().__init__("Sample prompts", f"{EXPLAINED} {WHERE[training]}", editor, FIRST_SIZE_PX, parent)
+        explained = f"{EXPLAINED} {WHERE[training]}"
+        super().__init__(
+            "Sample prompts",
+            explained,
+            editor,
+            FIRST_SIZE_PX,
+            parent,
+            unsaved=unsaved or UnsentTexts(),
+            key=str(training),
+        )
         self.setObjectName("promptsDialog")
         self._prompts = editor
         self.accepted.connect(self._pass_on)

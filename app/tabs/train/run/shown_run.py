@@ -158,7 +158,7 @@ class ShownRun(QObject):
         if is_shown:
             self._show_late()
         self._forget(self.sender())
-        if not (is_shown and is_new):
+        if is_shown and not is_new:  # a run that is no longer shown may have been renamed meanwhile
             present(error, self._tab.banner)
 
     def _show_late(self) -> None:

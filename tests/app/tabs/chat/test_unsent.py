@@ -1,11 +1,13 @@
 """What was typed in the Chat tab and not sent is there again: per conversation, per message, and after a restart."""
 
 import pytest
-from PySide6.QtCore import QCoreApplication, QEvent
+from PySide6.QtCore import QCoreApplication, QEvent, Qt
+from PySide6.QtWidgets import QDialogButtonBox
 
 from app.tabs.chat.controller import ChatController
+from app.tabs.chat.system_dialog import SystemDialog
 from app.tabs.chat.tab import ChatTab
-from app.tabs.chat.unsent import MAX_CHARACTERS, MAX_DRAFTS, UnsentTexts
+from app.widgets.unsent import MAX_CHARACTERS, MAX_DRAFTS, UnsentTexts
 from core.conversations.message import Conversation
 from tests.app.showing import context_of
 from tests.app.tabs.chat.gestures import say
@@ -90,6 +92,43 @@ def test_next_start_shows_what_was_typed(tab, talked, workspace, queues, qtbot):
     qtbot.waitUntil(queues.at_rest)
     next_tab.deleteLater()
     QCoreApplication.sendPostedEvents(next_tab, QEvent.Type.DeferredDelete)
+
+
+def test_next_start_shows_the_sampling_of_a_conversation_without_messages(
+    tab, opened, workspace, queues, qtbot
+):
+    typed = opened.tab.sampling.value().model_copy(update={"stop": ("END",), "temperature": 0.25})
+    tab.sampling.set_value(typed)
+    kept = opened.remember()
+    next_tab = ChatTab()
+    controller = ChatController(next_tab, context_of(workspace, queues), next_tab)
+    controller.restore(kept)
+    assert next_tab.sampling.value() == typed
+    controller.restore({"sampling": '{"temperature": "hot"}'})
+    assert next_tab.sampling.value() == typed
+    qtbot.waitUntil(queues.at_rest)
+    next_tab.deleteLater()
+    QCoreApplication.sendPostedEvents(next_tab, QEvent.Type.DeferredDelete)
+
+
+@pytest.mark.parametrize(("leave", "shown"), [("escape", "Be bri"), ("cancel", ""), ("ok", "Be bri")])
+def test_system_message_is_shown_again_unless_it_was_cancelled(tab, talked, qtbot, leave, shown):
+    tab.keys["system"].trigger()
+    dialog = tab.findChild(SystemDialog)
+    qtbot.keyClicks(dialog.edit, "Be bri")
+    kept = talked.remember()["systems"]
+    assert "Be bri" in kept  # where the window closes now
+    if leave == "escape":
+        qtbot.keyClick(dialog, Qt.Key.Key_Escape)
+    else:
+        ok, cancel = QDialogButtonBox.StandardButton.Ok, QDialogButtonBox.StandardButton.Cancel
+        dialog.buttons.button(ok if leave == "ok" else cancel).click()
+    QCoreApplication.sendPostedEvents(dialog, QEvent.Type.DeferredDelete)
+    tab.keys["system"].trigger()
+    dialog = tab.findChild(SystemDialog)
+    assert dialog.edit.toPlainText() == shown
+    assert talked.session.system == ("Be bri" if leave == "ok" else "")
+    dialog.buttons.button(QDialogButtonBox.StandardButton.Cancel).click()
 
 
 def test_oldest_texts_go_where_there_are_too_many():

@@ -613,6 +613,7 @@ def test_a_shown_run_keeps_its_curves_under_its_new_name_and_leaves_with_its_rem
     ways.run_moved.emit("other", "third")  # not the one that is shown
     qtbot.waitUntil(queues.at_rest)
     assert tab.head.title.text() == "second"
+    assert tab.chooser.box.run_name == "second"
     ways.run_moved.emit("second", "")
     assert tab.head.title.text() == ""
     assert not tab.banner.isVisible()

@@ -1,4 +1,4 @@
-"""What was typed in the Chat tab and is in no conversation yet."""
+"""Texts that were typed and neither sent nor saved, so that they can be shown again."""
 
 import json
 
