@@ -1,6 +1,7 @@
 # run      set everything up and open the window
 # test     the whole gate: format, lint, types, import contracts, tests
 # slow     the tests that take minutes; .ci/run runs them too
+# older-processor  the tests that compute, where ONEDNN_MAX_CPU_ISA or ATEN_CPU_CAPABILITY hides instructions
 # guests   other people's clients, installed for this, against our server
 # bench    this machine against a named peer
 # package  a .deb and a .tar.gz that need no Python (PyInstaller), after the self-test of what is packed
@@ -16,7 +17,7 @@ BIN := $(VENV)/bin
 export PYTHONDONTWRITEBYTECODE =
 PYTEST := QT_QPA_PLATFORM=offscreen $(BIN)/python -m pytest --dist loadfile
 
-.PHONY: run test static unit slow guests bench package frozen pictures kernels system browser
+.PHONY: run test static unit slow older-processor guests bench package frozen pictures kernels system browser
 
 run: $(VENV)/.run
 	$(BIN)/python main.py
@@ -35,6 +36,10 @@ unit:
 
 slow: $(VENV)/.test browser
 	$(PYTEST) -n 3 -m slow
+
+older-processor: $(VENV)/.test
+	$(PYTEST) -n 3 -m "not slow" tests/core/capture tests/core/generation tests/core/model tests/core/training \
+		tests/core/tasks/models/test_take_foreign.py
 
 guests: $(VENV)/.test
 	$(BIN)/python tests/core/serving/make_guests.py build/guests

@@ -3,11 +3,21 @@
 # remove it. Needs root, debootstrap and iproute2; leaves nothing behind.
 #
 #     sh packaging/try_deb.sh dist/sheepop-studio_*.deb [SUITE]
-#     MIRROR=http://archive.ubuntu.com/ubuntu COMPONENTS=main,universe sh packaging/try_deb.sh dist/*.deb jammy
+#     MIRROR=URL COMPONENTS=main,universe sh packaging/try_deb.sh dist/*.deb jammy
+#
+# MIRROR: by default the one that this system takes its own release from.
 set -eu
 
 deb=$(realpath "$1")
-suite=${2:-$(. /etc/os-release && echo "$VERSION_CODENAME")}
+own=$(. /etc/os-release && echo "$VERSION_CODENAME")
+suite=${2:-$own}
+# apt reads both formats of its sources; debootstrap needs a URL that is no list of mirrors
+mirror=${MIRROR:-$(apt-get indextargets --no-release-info --format '$(REPO_URI)' 'Created-By: Packages' "Release: $own" |
+    grep -m 1 -E '^(https?|file):' || true)}
+[ -n "$mirror" ] || {
+    echo "No mirror was found in this system's sources. Name one: MIRROR=URL sh $0 $*" >&2
+    exit 1
+}
 work=$(mktemp -d)
 root=$work/root
 home="/home/Zoë Müller"
@@ -34,7 +44,7 @@ as_user() {
 say "$suite"
 mkdir "$root"
 debootstrap --variant=minbase --components="${COMPONENTS:-main}" "$suite" "$root" \
-    "${MIRROR:-http://deb.debian.org/debian}" >"$work/log" 2>&1 || {
+    "${mirror%/}" >"$work/log" 2>&1 || {
     tail "$work/log"
     exit 1
 }

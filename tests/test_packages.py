@@ -3,8 +3,10 @@
 import configparser
 import importlib
 import os
+import platform
 import shutil
 import struct
+import subprocess
 import sys
 from pathlib import Path
 from xml.etree import ElementTree
@@ -150,3 +152,69 @@ def test_man_shows_every_command(installed):
 def test_shells_ask_the_installed_program(installed, place, shell):
     script = (installed / "usr/share" / place).read_text(encoding="utf-8")
     assert f"_SHEEPOP_COMPLETE={shell}" in script
+
+
+@pytest.fixture
+def mirror_tried(tmp_path, monkeypatch):
+    """The mirror that `try_deb.sh` hands to debootstrap where apt's sources are in a file of that name; "" for none."""
+    parts = tmp_path / "sources.list.d"
+    parts.mkdir()
+    (tmp_path / "apt.conf").write_text(f'Dir::Etc::SourceList "/dev/null"; Dir::Etc::SourceParts "{parts}";')
+    tool, given = tmp_path / "debootstrap", tmp_path / "given"
+    tool.write_text(f'#!/bin/sh\necho "$*" > "{given}"\nexit 1\n')
+    tool.chmod(0o755)
+    monkeypatch.setenv("APT_CONFIG", str(tmp_path / "apt.conf"))
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.delenv("MIRROR", raising=False)
+
+    def try_deb(name, sources):
+        (parts / name).write_text(sources)
+        done = subprocess.run(
+            ["sh", ROOT / "packaging/try_deb.sh", tmp_path / "a.deb"],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 1
+        return given.read_text().split()[-1] if given.exists() else ""
+
+    return try_deb
+
+
+def own_release():
+    try:
+        return platform.freedesktop_os_release().get("VERSION_CODENAME", "")
+    except OSError:
+        return ""
+
+
+needs_apt = pytest.mark.skipif(
+    not (shutil.which("apt-get") and own_release()), reason="for Debian and its relatives"
+)
+
+
+@needs_apt
+@pytest.mark.parametrize(
+    ("name", "sources"),
+    [
+        (
+            "a.list",
+            "deb http://other.invalid/x tools main\ndeb [trusted=yes] http://own.invalid/debian {} main\n",
+        ),
+        (
+            "a.sources",
+            "Types: deb\nURIs: http://other.invalid/x\nSuites: tools\nComponents: main\n\n"
+            "Types: deb\nURIs: http://own.invalid/debian/\nSuites: {0} {0}-updates\nComponents: main\n",
+        ),
+    ],
+)
+def test_try_deb_takes_mirror_of_system(mirror_tried, name, sources):
+    assert mirror_tried(name, sources.format(own_release())) == "http://own.invalid/debian"
+
+
+@needs_apt
+def test_try_deb_without_mirror_does_not_start(mirror_tried, monkeypatch):
+    sources = f"deb cdrom:[Disc]/ {own_release()} main\n"
+    assert mirror_tried("a.list", sources) == ""
+    monkeypatch.setenv("MIRROR", "http://named.invalid/debian")
+    assert mirror_tried("a.list", sources) == "http://named.invalid/debian"

@@ -83,7 +83,7 @@ class WideningLinear(nn.Module):
     """A bfloat16 linear layer for a processor on which oneDNN has no bfloat16 kernels.
 
     One row is multiplied in bfloat16, because the time goes into reading the weights. For several rows, a few outputs'
-    weights at a time are converted to float32: torch's own bfloat16 product takes up to 20 times as long there.
+    weights at a time are converted to float32: torch's own bfloat16 product takes up to 17 times as long there.
     """
 
     def __init__(self, linear: nn.Linear) -> None:

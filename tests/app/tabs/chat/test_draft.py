@@ -42,7 +42,7 @@ def test_unknown_characters_are_named():
 
 
 def test_what_the_weights_became_is_reported():
-    notice = Notice("This machine cannot compute with bfloat16 weights; they are float32.")
+    notice = Notice("This machine cannot compute with int8 weights; they are float32.")
     assert message(notice, token("Mila")).notes == (notice.text,)
 
 
