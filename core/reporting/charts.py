@@ -12,7 +12,9 @@ from core.figures import blank_figure, escaped
 from core.runs.history import RunHistory
 from core.runs.outline import outline, usual_top
 from core.runs.quantities import (
+    BITS_PER_BYTE,
     LOSS,
+    PER_TOKEN,
     QUANTITIES,
     X_AXES,
     ChartChoice,
@@ -20,6 +22,8 @@ from core.runs.quantities import (
     Quantity,
     baseline_height,
     best_point,
+    has_same_tokens,
+    loss_to_compare,
     time_on_axis,
     training_points,
     validation_points,
@@ -50,16 +54,22 @@ def draw_curves(
 ) -> Figure:
     """One chart for each chosen quantity.
 
+    Losses per token of a run with another vocabulary than the first one's are left out, and bits per byte are drawn.
+
     Args:
         runs: Histories by the run's name; the first has its raw values behind the smoothed ones, the others are compared with it.
         choice: None for loss, perplexity and learning rate by step.
         baselines: What simple models reach on the same validation text, as dashed lines.
     """
     choice = choice or ChartChoice()
+    histories = list(runs.values())
+    wanted = {*choice.quantities}
+    if histories and (other := loss_to_compare(histories)) is not LOSS:
+        wanted.add(other.name)
     shown = [
         quantity
         for quantity in QUANTITIES
-        if quantity.name in choice.quantities and (quantity is LOSS or _is_measured(quantity, runs))
+        if quantity.name in wanted and (quantity is LOSS or _is_measured(quantity, runs))
     ]
     n_rows = 1 + len(shown) // 2
     heights = [LOSS_HEIGHT, *[ROW_HEIGHT] * (n_rows - 1)]
@@ -69,7 +79,8 @@ def draw_curves(
         place = grid[0, :] if number == 0 else grid[(number + 1) // 2, (number + 1) % 2]
         axes = figure.add_subplot(place)
         _draw_chart(axes, quantity, runs, choice, baselines)
-        if number == 0 and axes.has_data():
+        is_other_loss = quantity is BITS_PER_BYTE and len(runs) > 1  # the first chart may lack some runs
+        if (number == 0 or is_other_loss) and axes.has_data():
             axes.legend(fontsize="small", frameon=False)
     return figure
 
@@ -90,7 +101,11 @@ def _draw_chart(
     baselines: Sequence[Baseline],
 ) -> None:
     _set_up(axes, quantity, choice)
+    front = next(iter(runs.values()), None)
     for number, (name, history) in enumerate(runs.items()):
+        if front is not None and quantity in PER_TOKEN and not has_same_tokens(front, history):
+            axes.set_title("runs of other vocabularies: in bits per byte", fontsize="small", loc="center")
+            continue
         training = training_points(history, quantity, choice.axis)
         validation = validation_points(history, quantity, choice.axis)
         if number == 0:

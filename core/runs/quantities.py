@@ -1,6 +1,6 @@
 """What can be drawn of a run: its quantities with their units, and what the x axis can count."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -82,6 +82,31 @@ QUANTITIES = (
     Quantity("tokens_per_second", "Speed", "tokens/s", lambda steps: steps["tokens_per_second"]),
     Quantity("memory", "Memory", "MiB", _memory, is_smoothed=False),
 )
+
+
+PER_TOKEN = (LOSS, PERPLEXITY)  # what tokens of different vocabularies make incomparable
+SAME_BYTES_PER_TOKEN = 0.01  # largest relative difference between two runs with tokens of the same length
+OTHER_VOCABULARY = (
+    "In bits per byte: the runs have different vocabularies, so a token of one is not a token of the other."
+)
+
+
+def has_same_tokens(one: RunHistory, other: RunHistory) -> bool:
+    """Return whether values per token of two runs can be compared; True as long as a vocabulary is unknown."""
+    if one.dataset is None or other.dataset is None:
+        sizes = {history.prepared.vocab_size for history in (one, other) if history.prepared is not None}
+        return len(sizes) < 2
+    if one.dataset.dataset == other.dataset.dataset:
+        return True
+    longer = max(one.dataset.bytes_per_token, other.dataset.bytes_per_token)
+    difference = abs(one.dataset.bytes_per_token - other.dataset.bytes_per_token)
+    return one.dataset.vocab_size == other.dataset.vocab_size and difference <= SAME_BYTES_PER_TOKEN * longer
+
+
+def loss_to_compare(histories: Sequence[RunHistory]) -> Quantity:
+    """Return the quantity in which the losses of these runs can be compared: per byte if their tokens differ."""
+    same = all(has_same_tokens(histories[0], other) for other in histories[1:])
+    return LOSS if same else BITS_PER_BYTE
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from app.widgets.theme import LARGE, MEDIUM, SMALL, set_role
 from core.events.base import Event, Notice, WorkProgress
 from core.events.comparison import ComparisonPart, SideEnded
 from core.events.scoring import ModelsCompared, TextScored
-from core.runs.quantities import LOSS, validation_points
+from core.runs.quantities import LOSS, OTHER_VOCABULARY, loss_to_compare, validation_points
 from core.tasks.chat.compare_runs import FEWEST, MOST, Comparison
 from core.wording import counted, number, printable
 
@@ -116,9 +116,13 @@ class ComparePageView(QFrame):
         if tuple(comparison.histories) != self.names:
             return  # others are selected by now
         self._forget_curves()
+        quantity = loss_to_compare(list(comparison.histories.values()))
+        title = "Validation loss" if quantity is LOSS else quantity.title
+        self.plot.set_quantity(title, quantity.unit)
+        self.unit_label.setVisible(quantity is not LOSS)
         for place, (name, history) in enumerate(comparison.histories.items(), 1):
             self.plot.add_look(name, CurveLook(f"plot_run_{place}"), in_legend=True)
-            self.plot.show_points(name, *validation_points(history, LOSS))
+            self.plot.show_points(name, *validation_points(history, quantity))
             self._curves.append(name)
         self._show_settings(comparison.settings)
         self.compare_button.setEnabled(True)
@@ -197,6 +201,9 @@ class ComparePageView(QFrame):
     def _make_tables(self) -> None:
         self.plot = CurvePlot("Validation loss", LOSS.unit, "step")
         self.plot.setFixedHeight(CHART_PX)
+        self.unit_label = Label(
+            OTHER_VOCABULARY, objectName="comparedUnitLabel", wordWrap=True, visible=False, role="muted"
+        )
         self.settings = SettingsTable(self)
         self.settings_view = RowsView(self.settings, "differingSettings", "Settings that differ")
         self.same_label = Label("All settings are the same.", role="muted")
@@ -244,6 +251,7 @@ class ComparePageView(QFrame):
             column(
                 self.title,
                 self.plot,
+                self.unit_label,
                 Label("Settings that differ", role="subtitle"),
                 self.same_label,
                 self.settings_view,

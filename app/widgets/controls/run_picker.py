@@ -17,7 +17,9 @@ from core.wording import counted
 def _line(run: RunSummary) -> str:
     if run.problem:
         return f"{run.name}: {run.problem}"
-    best = "" if run.val_loss is None else f", best {run.val_loss:.3f}"
+    best = "" if run.val_loss is None else f", best {run.val_loss:.3f} nats/token"
+    if run.bits_per_byte is not None:  # which compares with runs of other vocabularies
+        best = f", best {run.bits_per_byte:.3f} bits/byte"
     return f"{run.name}: {run.how_far}{best}"
 
 

@@ -193,6 +193,11 @@ class CurvePlot(FocusFrame):
         self._x_label, self._x_kind = title.lower(), kind
         self.view.set_x_axis(title.lower() if labelled else "", kind)
 
+    def set_quantity(self, title: str, unit: str) -> None:
+        """What the y axis shows. The points are to be given again."""
+        self._title.setText(title)
+        self.view.set_unit(title, unit)
+
     @Slot()
     def fit(self) -> None:
         """Show all points again after zooming."""

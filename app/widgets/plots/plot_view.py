@@ -119,6 +119,11 @@ class PlotView(ScrolledPlot):
         self._show_x_title()
         self.show_all()
 
+    def set_unit(self, title: str, unit: str) -> None:
+        """What the y axis shows, and its unit."""
+        self._plot.setLabel("left", unit)
+        self.setAccessibleName(f"{title} plot")
+
     def _show_x_title(self) -> None:
         """Only where it leaves the curves room."""
         if self._x_title is not None:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from core.events.runs import Baseline, Evaluated, StepDone
+from core.events.runs import Baseline, DatasetBuilt, Evaluated, StepDone
 from core.figures import rendered
 from core.reporting.charts import draw_curves
 from core.runs.history import RunHistory
@@ -107,3 +107,15 @@ def test_a_number_that_no_axis_can_hold_is_left_out(value):
     history.extend([StepDone(4, value, value, value, 50, value, 0.5, 0.2, 2**20)])
     names = tuple(quantity.name for quantity in QUANTITIES)
     assert rendered(draw_curves({"run": history}, ChartChoice(quantities=names)), ".svg")
+
+
+def test_runs_of_different_vocabularies_are_compared_in_bits_per_byte():
+    runs = {name: a_history() for name in ("words", "letters", "alike")}
+    for name, size in (("words", 4096), ("letters", 256), ("alike", 4096)):
+        runs[name].extend([DatasetBuilt(name, 3, 90, 10, size, size / 1024, False, "documents", False, 0.1)])
+    figure = draw_curves(runs)
+    charts = {axes.get_title(loc="left"): axes for axes in figure.axes}
+    assert set(lines(charts["Loss"])) == {"words, training", "words, validation", "alike"}
+    assert charts["Loss"].get_title() == "runs of other vocabularies: in bits per byte"
+    assert set(lines(charts["Bits per byte"])) == {"words, validation", "letters", "alike"}
+    assert charts["Bits per byte"].get_legend() is not None

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from core.events.runs import StepDone
+from core.events.runs import DatasetBuilt, StepDone
 from core.runs.history import RunHistory
-from core.runs.quantities import x_values
+from core.runs.quantities import BITS_PER_BYTE, LOSS, loss_to_compare, x_values
 
 
 @pytest.fixture
@@ -21,3 +21,29 @@ def history():
 )
 def test_steps_stand_where_the_axis_has_them(history, axis, expected):
     assert x_values(history, axis, np.array([2.0, 4.0])).tolist() == expected
+
+
+def a_run(dataset="a", vocab_size=4096, bytes_per_token=3.5):
+    history = RunHistory()
+    if dataset:
+        history.extend(
+            [DatasetBuilt(dataset, 3, 90, 10, vocab_size, bytes_per_token, False, "documents", False, 0.1)]
+        )
+    return history
+
+
+@pytest.mark.parametrize(
+    ("others", "quantity"),
+    [
+        ([], LOSS),
+        ([a_run()], LOSS),
+        ([a_run("b")], LOSS),
+        ([a_run("")], LOSS),
+        ([a_run("b", vocab_size=256, bytes_per_token=1.0)], BITS_PER_BYTE),
+        ([a_run("b", vocab_size=2048)], BITS_PER_BYTE),
+        ([a_run("b", bytes_per_token=2.9)], BITS_PER_BYTE),
+        ([a_run(), a_run("b", vocab_size=2048)], BITS_PER_BYTE),
+    ],
+)
+def test_losses_of_different_vocabularies_are_compared_per_byte(others, quantity):
+    assert loss_to_compare([a_run(), *others]) is quantity

@@ -10,15 +10,29 @@ from app.tabs.train.run.curve_controls import CurveControls
 from app.tabs.train.run.run_legend import RunLegend
 from app.tabs.train.run.run_points import RunPoints
 from app.widgets.controls.splitter import Splitter
+from app.widgets.label import Label
 from app.widgets.layout import column
 from app.widgets.plots.plot import CurvePlot, figure
 from app.widgets.theme import TINY
 from core.events.base import Event
-from core.events.runs import Baseline
+from core.events.runs import Baseline, DatasetBuilt, RunPrepared
 from core.runs.history import RunHistory
-from core.runs.quantities import LOSS, QUANTITIES, X_AXES, Axis, ChartChoice, Quantity, baseline_height
+from core.runs.quantities import (
+    LOSS,
+    OTHER_VOCABULARY,
+    PER_TOKEN,
+    QUANTITIES,
+    X_AXES,
+    Axis,
+    ChartChoice,
+    Quantity,
+    baseline_height,
+    has_same_tokens,
+    loss_to_compare,
+)
 
 DEFAULT_CHARTS = ("perplexity", "learning_rate")
+BY_NAME = {quantity.name: quantity for quantity in QUANTITIES}
 N_COLOURS = 6  # of `Colours` for runs that are compared; with dashes they are twice as many
 KINDS = {
     "step": "step",
@@ -55,6 +69,13 @@ class Curves(QWidget):
         self.controls = CurveControls()
         self.smoothing = self.controls.smoothing
         self.legend = RunLegend()
+        self.comparison_note = Label(
+            f"Other vocabularies are not in the loss. {OTHER_VOCABULARY}",
+            objectName="comparisonNote",
+            wordWrap=True,
+            visible=False,
+            role="muted",
+        )
         self.grid = ChartGrid()
         self._make_plot(LOSS)
         self.loss = self._plots[LOSS.name]
@@ -68,6 +89,8 @@ class Curves(QWidget):
     def show_events(self, events: Sequence[Event]) -> None:
         """Take in what the run in front measured next; it is drawn when it is time to."""
         self.history.extend(events)
+        if self.compared and any(isinstance(event, DatasetBuilt | RunPrepared) for event in events):
+            self._compare_again()
         for plot in self._plots.values():
             plot.expect_points()
 
@@ -94,8 +117,9 @@ class Curves(QWidget):
         """Draw the history of a run that was asked for, unless it is no longer wanted."""
         if name in self._looks and name not in self.compared:
             self.compared[name] = history
-            for points in self._points.values():
-                points.compare(name, history, *self._look(name))
+            for quantity in self._points:
+                self._draw_compared(quantity, name)
+            self._show_comparable()
 
     def leave_out(self, name: str) -> None:
         """Compare with this run no more: it cannot be read."""
@@ -152,8 +176,8 @@ class Curves(QWidget):
         self._plots[quantity.name] = plot
         self._points[quantity.name] = points = RunPoints(plot, quantity)
         points.show_front(self.history)
-        for name, history in self.compared.items():
-            points.compare(name, history, *self._look(name))
+        for name in self.compared:
+            self._draw_compared(quantity.name, name)
         plot.set_smoothing(self.smoothing.value() / 100)
         plot.set_log(quantity.is_logarithmic)
         plot.set_log_x(self.controls.log_x_button.isChecked())
@@ -166,7 +190,7 @@ class Curves(QWidget):
 
     def _lay_out(self) -> None:
         charts = Splitter("chartSplitter", Qt.Orientation.Vertical, [self.loss, self.grid], [300, 200])
-        column(self.controls, self.legend, (charts, 1), of=self, spacing=TINY)
+        column(self.controls, self.legend, self.comparison_note, (charts, 1), of=self, spacing=TINY)
 
     def _connect(self) -> None:
         controls = self.controls
@@ -221,7 +245,8 @@ class Curves(QWidget):
         for plot in self._plots.values():
             plot.show_crosshair(x)
         for name in self.compared:
-            self.legend.show_value(name, self._points[LOSS.name].value_near(name, x))
+            points = self._points[LOSS.name]
+            self.legend.show_value(name, points.value_near(name, x) if points.compares(name) else None)
 
     @Slot()
     def _point_away(self) -> None:
@@ -250,8 +275,34 @@ class Curves(QWidget):
         del self._looks[name]
         self.legend.remove(name)
         if self.compared.pop(name, None) is not None:
-            for points in self._points.values():
+            self._take_out(name)
+            self._show_comparable()
+
+    def _take_out(self, name: str) -> None:
+        for points in self._points.values():
+            if points.compares(name):
                 points.leave_out(name)
+
+    def _draw_compared(self, quantity: str, name: str) -> None:
+        """Draw a run into a chart, unless the chart counts tokens and the run's are others."""
+        history = self.compared[name]
+        if BY_NAME[quantity] not in PER_TOKEN or has_same_tokens(self.history, history):
+            self._points[quantity].compare(name, history, *self._look(name))
+
+    def _compare_again(self) -> None:
+        """The vocabulary of the run in front is known now."""
+        for name in self.compared:
+            self._take_out(name)
+            for quantity in self._points:
+                self._draw_compared(quantity, name)
+        self._show_comparable()
+
+    def _show_comparable(self) -> None:
+        """Where vocabularies differ, show the chart that compares all the same, and say why."""
+        quantity = loss_to_compare([self.history, *self.compared.values()])
+        self.comparison_note.setVisible(quantity is not LOSS)
+        if quantity is not LOSS and quantity.name not in self.charts:
+            self.show_charts([*self.charts, quantity.name])
 
     def _list_runs(self) -> None:
         others = [(name, name) for name in self._runs if name != self.name]

@@ -71,6 +71,10 @@ class RunPoints:
         self._shown[name] = shown
         self._plot.expect_points(soon=True)
 
+    def compares(self, name: str) -> bool:
+        """Whether a run is drawn in this chart."""
+        return name in self._shown
+
     def leave_out(self, name: str) -> None:
         """Compare with this run no more."""
         shown = self._shown.pop(name)

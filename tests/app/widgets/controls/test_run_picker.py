@@ -36,7 +36,12 @@ def model(qtmodeltester):
 
 
 def test_a_row_shows_name_step_and_best_loss(model):
-    assert model.data(model.index(0, 0)) == "second: step 500 of 1,000, best 1.500"
+    assert model.data(model.index(0, 0)) == "second: step 500 of 1,000, best 1.500 nats/token"
+
+
+def test_run_with_bits_per_byte_shows_them(model):
+    model.show([RunSummary("third", val_loss=1.5, bits_per_byte=0.75)])
+    assert model.data(model.index(0, 0)).endswith("best 0.750 bits/byte")
 
 
 def test_a_run_without_a_loss_says_nothing_of_it(model):

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QFileDialog
 
 from app.tabs.train.run.curve_controls import MOST_COMPARED
 from app.tabs.train.run.curves import Curves
-from core.events.runs import Baseline, StepDone
+from core.events.runs import Baseline, DatasetBuilt, StepDone
 from core.runs.history import RunHistory
 from core.runs.smoothing import Smoother
 from tests.app.tabs.train.conftest import evaluated, prepared, step
@@ -250,3 +250,35 @@ def test_a_run_of_which_nothing_was_expected_has_no_such_curve(curves):
     curves.loss.points("training")
     with pytest.raises(KeyError):
         curves.loss.points("expected")
+
+
+def of_vocabulary(size):
+    return DatasetBuilt(str(size), 3, 90, 10, size, size / 100, False, "documents", False, 0.1)
+
+
+def test_run_of_another_vocabulary_is_compared_in_bits_per_byte(curves):
+    curves.show_events([of_vocabulary(300)])
+    other, alike = a_history(), a_history()
+    other.extend([of_vocabulary(256)])
+    alike.extend([of_vocabulary(300)])
+    compare(curves, "second", other)
+    compare(curves, "third", alike)
+    drawn = {name: set(plot._curves) for name, plot in curves._plots.items()}
+    assert "validation of third" in drawn["loss"] & drawn["perplexity"] & drawn["bits_per_byte"]
+    assert not any("second" in curve for curve in drawn["loss"] | drawn["perplexity"])
+    assert "validation of second" in drawn["bits_per_byte"]
+    assert "training of second" in drawn["learning_rate"]
+    assert curves.comparison_note.isVisible() and "bits_per_byte" in curves.charts
+    curves.loss.pointed.emit(5.0)
+    compare(curves, "second")
+    assert not curves.comparison_note.isVisible()
+
+
+def test_vocabulary_that_is_known_later_changes_the_comparison(curves):
+    other = a_history()
+    other.extend([of_vocabulary(256)])
+    compare(curves, "second", other)
+    assert "validation of second" in curves.loss._curves
+    curves.show_events([of_vocabulary(300)])
+    assert "validation of second" not in curves.loss._curves
+    assert "validation of second" in curves.plot("bits_per_byte")._curves
