@@ -1,9 +1,15 @@
 """The learning rate and the length of the windows at each step, pure functions of the step."""
 
 import math
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from core.config.training import TrainingConfig
+
+# Of the steps that are left: 1 % to 5 % came to the same loss within 0.5 %, for Muon and AdamW, 50 to 1,500 steps more.
+REWARM_SHARE = 0.02
+CHANGES_THE_RATE = ("learning_rate", "min_learning_rate", "schedule")
+CHANGES_THE_WARMUP = ("warmup_steps", "warmup_ratio")
 
 
 class ScheduleStart(NamedTuple):
@@ -11,6 +17,82 @@ class ScheduleStart(NamedTuple):
 
     step: int
     learning_rate: float
+
+
+class Rewarm(NamedTuple):
+    """A warm-up inside a run: after `step` steps the rate leaves `learning_rate`, and joins the schedule `steps` steps later."""
+
+    step: int
+    learning_rate: float
+    steps: int
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The length of a run in optimizer steps, the windows of one epoch, and the course of the learning rate.
+
+    `start` is set where the end of a run in minutes moved. `warmup_steps` is None where the settings give it.
+    `rewarm` is set where the run was planned again at a higher rate than it had.
+    """
+
+    steps: int
+    windows_per_epoch: float
+    start: ScheduleStart | None = None
+    warmup_steps: int | None = None
+    rewarm: Rewarm | None = None
+
+    def learning_rate(self, step: int, config: TrainingConfig) -> float:
+        """Return the learning rate for the step that follows `step` earlier ones."""
+        rate = learning_rate_at(step, config, self.steps, self.start, self.warmup_steps)
+        if self.rewarm is None or not 0 <= step - self.rewarm.step < self.rewarm.steps:
+            return rate
+        share = (step - self.rewarm.step + 1) / (self.rewarm.steps + 1)
+        return self.rewarm.learning_rate + share * (rate - self.rewarm.learning_rate)
+
+    def warmup(self, config: TrainingConfig) -> int:
+        """Return the steps of the warm-up with which the run began."""
+        return warmup_steps(config, self.steps) if self.warmup_steps is None else self.warmup_steps
+
+    @property
+    def stands_still(self) -> bool:
+        """True for a finished run that an earlier version let go on at a rate of 0."""
+        return self.start is not None and self.start.learning_rate == 0
+
+    @property
+    def averaged_from(self) -> int:
+        """The step after which the weights are averaged: those of an earlier plan don't count."""
+        return self.rewarm.step if self.rewarm else 0
+
+
+def planned_again(old: Plan, new: Plan, before: TrainingConfig, after: TrainingConfig, step: int) -> Plan:
+    """Plan a run again after `step` steps, as if it had been planned so from the start.
+
+    The warm-up stays the one that the run had. Its settings matter only while it lasts.
+    A rate that rises does so over a short warm-up, because the jump would spoil the weights.
+
+    Args:
+        old: The plan until now, for the settings `before`.
+        new: The length of the run with the settings `after`.
+    """
+    warmup = old.warmup(before)
+    warms_up = old.start is None and step < warmup
+    if warms_up and not is_equal(before, after, CHANGES_THE_WARMUP):
+        return new
+    new = replace(new, warmup_steps=warmup)
+    if warms_up:
+        return new
+    if new.steps == old.steps and is_equal(before, after, CHANGES_THE_RATE) and not old.stands_still:
+        return replace(new, start=old.start, rewarm=old.rewarm)
+    rate = old.learning_rate(step, before)
+    if new.learning_rate(step, after) <= rate:
+        return replace(new, rewarm=old.rewarm)
+    left = new.steps - step
+    return replace(new, rewarm=Rewarm(step, rate, min(math.ceil(REWARM_SHARE * left), left - 1)))
+
+
+def is_equal(one: TrainingConfig, other: TrainingConfig, names: tuple[str, ...]) -> bool:
+    """Return True if the settings of these names are equal."""
+    return all(getattr(one, name) == getattr(other, name) for name in names)
 
 
 def warmup_steps(config: TrainingConfig, total_steps: int) -> int:

@@ -150,9 +150,9 @@ class StartMode(QObject):
             return
         if _is_finished(run):
             text = (
-                f"This run has taken all of its {counted(run.max_steps, 'step')}. Made longer, it goes on at the learning "
-                "rate that it ended with, without a warm-up. A fine-tune starts a new run from its weights, with a new "
-                "schedule."
+                f"This run has taken all of its {counted(run.max_steps, 'step')}. Made longer, its learning rate rises again "
+                "over a short warm-up, and then follows the schedule of the longer run. A fine-tune starts a new run from "
+                "its weights."
             )
         else:
             text = f"It goes on from step {run.last_step:,}. Settings that cannot change say why in their tooltips."
