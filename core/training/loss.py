@@ -6,7 +6,7 @@ Shapes
     N  positions of one chunk    W  the vocabulary, padded
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import torch
@@ -14,7 +14,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from core.batches.sampler import IGNORED
-from core.model.requirements import LOGITS_AT_ONCE
+from core.model.requirements import LOGITS_AT_ONCE, TAUGHT_SHARE
 from core.model.transformer import Transformer
 from core.training.interruption import is_compiled, look_for_stop
 
@@ -51,25 +51,67 @@ def summed_loss(model: nn.Module, x: Tensor, y: Tensor) -> Tensor:
     assert isinstance(model, Transformer)
     hidden = model.hidden(x).flatten(0, 1)  # (B * T, C)
     rows = max(1, LOGITS_AT_ONCE // model.vocab_size)
-    loss: Tensor = _LinearCrossEntropy.apply(hidden, model.head.weight, model.head.bias, y.flatten(), rows)
+    loss: Tensor = _LinearCrossEntropy.apply(
+        hidden, model.head.weight, model.head.bias, y.flatten(), rows, None
+    )
     return loss
 
 
 def taught_loss(model: nn.Module, teachers: Sequence[nn.Module], x: Tensor, y: Tensor) -> Tensor:
     """As `summed_loss`, where `teachers` say what follows, too: the cross-entropy with 0.3 of the label and 0.7 of their mean.
 
+    Computed in chunks, as the loss without teachers, but smaller ones: the teachers' probabilities stand beside the logits.
+
     Source:
         Hinton, Vinyals and Dean, "Distilling the Knowledge in a Neural Network", 2015, section 2, at a temperature of 1;
         from models of the same shape and text: Furlanello et al., "Born-Again Neural Networks", 2018.
     """
     labels = y.flatten()  # (N,)
-    counted = labels != IGNORED
-    with torch.no_grad():
-        said = sum(teacher(x).flatten(0, 1)[counted].float().softmax(dim=-1) for teacher in teachers)
-    logits = model(x).flatten(0, 1)[counted].float()  # (N, V)
-    by_label = F.cross_entropy(logits, labels[counted], reduction="sum")
-    by_teachers = F.cross_entropy(logits, said / len(teachers), reduction="sum")
-    return torch.lerp(by_label, by_teachers, TAUGHT)
+    if isinstance(model, Transformer) and not is_compiled(model):
+        rows = max(1, LOGITS_AT_ONCE // TAUGHT_SHARE // model.vocab_size)
+        said = _Said(teachers, x, rows)
+        hidden = model.hidden(x).flatten(0, 1)  # (B * T, C)
+        loss: Tensor = _LinearCrossEntropy.apply(
+            hidden, model.head.weight, model.head.bias, labels, rows, said
+        )
+        return loss
+    logits = model(x).flatten(0, 1)  # (N, V)
+    rows = max(1, LOGITS_AT_ONCE // TAUGHT_SHARE // logits.shape[-1])
+    said = _Said(teachers, x, rows)
+    losses = []
+    for number, (scores, label) in enumerate(zip(logits.split(rows), labels.split(rows), strict=True)):
+        counted = (label != IGNORED)[:, None]  # (N, 1)
+        of_label = torch.full_like(counted, 1 - TAUGHT, dtype=torch.float32)  # (N, 1)
+        target = said(number).mul_(TAUGHT).scatter_add_(1, label.clamp(min=0)[:, None], of_label)  # (N, V)
+        losses.append(F.cross_entropy(scores.float(), target.mul_(counted), reduction="sum"))
+    return torch.stack(losses).sum()
+
+
+class _Said:
+    """The mean of the probabilities that teachers give, chunk by chunk of the positions of a batch."""
+
+    @torch.no_grad()
+    def __init__(self, teachers: Sequence[nn.Module], x: Tensor, rows: int) -> None:
+        self._chunks = [_logit_chunks(teacher, x, rows) for teacher in teachers]
+
+    @torch.no_grad()
+    def __call__(self, number: int) -> Tensor:
+        """The probabilities of the chunk of this number, (N, V), float32."""
+        mean: Tensor | None = None
+        for chunk in self._chunks:
+            probs = chunk(number).float().softmax(dim=-1)  # (N, V)
+            mean = probs if mean is None else mean.add_(probs)
+        assert mean is not None
+        return mean.div_(len(self._chunks))
+
+
+def _logit_chunks(model: nn.Module, x: Tensor, rows: int) -> Callable[[int], Tensor]:
+    """Return what gives the logits (N, V) of a chunk of the positions, by its number."""
+    if isinstance(model, Transformer) and not is_compiled(model):
+        head, parts = model.head, model.hidden(x).flatten(0, 1).split(rows)  # of (N, C)
+        return lambda number: head(parts[number])
+    logits = model(x).flatten(0, 1).split(rows)  # of (N, V)
+    return lambda number: logits[number]
 
 
 def logits_and_labels(model: nn.Module, x: Tensor, y: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
@@ -97,7 +139,8 @@ class _LinearCrossEntropy(torch.autograd.Function):
     """The head and the summed loss in chunks, each with its gradient on the way: no two chunks of logits exist at once.
 
     At a vocabulary of 50,257 and 12 windows of 1,024 tokens all logits would take 2.3 GiB, and the loss as much again.
-    With p = softmax(logits), the gradient of the logits is p - 1 at the label and p elsewhere.
+    With p = softmax(logits), the gradient of the logits is p - 1 at the label and p elsewhere. Where teachers say q,
+    it is p - 0.7 q, and less 0.3 at the label. A frozen head gets no gradient.
     """
 
     @staticmethod
@@ -108,6 +151,7 @@ class _LinearCrossEntropy(torch.autograd.Function):
         bias: Tensor | None,
         labels: Tensor,
         rows: int,
+        said: "_Said | None",
     ) -> Tensor:
         ctx.dtype, V, device = weight.dtype, len(weight), hidden.device.type
         padding = -V % PADDED_TO.get(device, 1)
@@ -117,10 +161,12 @@ class _LinearCrossEntropy(torch.autograd.Function):
         wide_bias = bias if bias is None else F.pad(bias, (0, padding))  # (W,)
         exact = torch.promote_types(hidden.dtype, torch.float32)
         loss = hidden.new_zeros((), dtype=exact)
-        grad_hidden, grad_weight = torch.empty_like(hidden), torch.zeros_like(weight, dtype=exact)
+        grad_hidden = torch.empty_like(hidden)
+        grad_weight = torch.zeros_like(weight, dtype=exact) if ctx.needs_input_grad[1] else None  # (V, C)
         grad_bias = None if bias is None else torch.zeros_like(bias, dtype=exact)
-        for x, y, grad_x in zip(
-            hidden.split(rows), labels.split(rows), grad_hidden.split(rows), strict=True
+        of_label = 1.0 if said is None else 1 - TAUGHT
+        for number, (x, y, grad_x) in enumerate(
+            zip(hidden.split(rows), labels.split(rows), grad_hidden.split(rows), strict=True)
         ):  # (N, C), (N,), (N, C)
             look_for_stop()
             scores = F.linear(x, wide, wide_bias)  # (N, W), in the head's number format
@@ -128,15 +174,24 @@ class _LinearCrossEntropy(torch.autograd.Function):
             logits[:, V:] = -torch.inf  # of no weight, and without a gradient
             counts, label = (y != IGNORED).to(exact)[:, None], y.clamp(min=0)[:, None]  # 2 x (N, 1)
             log_total = logits.logsumexp(dim=-1, keepdim=True)  # (N, 1)
-            loss += ((log_total - logits.gather(1, label)) * counts).sum()
+            wanted = logits.gather(1, label)  # (N, 1)
+            probs = None if said is None else said(number).to(exact)  # (N, V)
+            if probs is not None:
+                by_teachers = torch.linalg.vecdot(logits[:, :V], probs)[:, None]  # (N, 1)
+                wanted = torch.lerp(wanted, by_teachers, TAUGHT)
+            loss += ((log_total - wanted) * counts).sum()
             grad = logits.sub_(log_total).exp_()  # (N, W): the probabilities, so far
-            grad.scatter_add_(1, label, -torch.ones_like(log_total)).mul_(counts)
+            if probs is not None:
+                grad[:, :V].sub_(probs, alpha=TAUGHT)
+            grad.scatter_add_(1, label, torch.full_like(log_total, -of_label)).mul_(counts)
             grad_bias = None if grad_bias is None else grad_bias.add_(grad.sum(0)[:V])
             grad = grad.to(scores.dtype)  # (N, W)
             look_for_stop()
             grad_x.copy_(grad @ wide)  # (N, C)
             look_for_stop()
-            grad_weight += (grad.t() @ x)[:V]  # (V, C)
+            if grad_weight is not None:
+                grad_weight += (grad.t() @ x)[:V]  # (V, C)
+            del scores, logits, grad, probs  # else they would stand beside the next chunk's
         ctx.grads = grad_hidden, grad_weight, grad_bias
         return loss
 
@@ -144,8 +199,8 @@ class _LinearCrossEntropy(torch.autograd.Function):
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
         (scale,) = grads
         grad_hidden, grad_weight, grad_bias = (None if g is None else g.mul_(scale) for g in ctx.grads)
-        assert grad_weight is not None
-        return grad_hidden, grad_weight.to(ctx.dtype), grad_bias, None, None
+        grad_weight = None if grad_weight is None else grad_weight.to(ctx.dtype)
+        return grad_hidden, grad_weight, grad_bias, None, None, None
 
 
 def counted_tokens(y: Tensor) -> Tensor:
