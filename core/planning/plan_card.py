@@ -164,7 +164,7 @@ def _learning_rate(run: RunConfig, estimate: RunEstimate, about: str, resumed: R
     else:
         plan = Plan(estimate.steps, windows_per_epoch=0.0)
         curve = rate_curve(training, plan, about="≈ " if is_estimate else "")
-    detail = "The learning rate after each step."
+    detail = f"{curve.sentence}." if curve.sentence else "The number of steps is not known yet."
     if training.optimizer == "muon" and not training.lora_rank:
         ratio = training.muon_learning_rate / training.learning_rate
         detail = f"{detail} The matrices that Muon updates have {ratio:.3g} times this rate."

@@ -6,7 +6,7 @@ from core.config.training import TrainingConfig
 from core.training.schedule import Plan
 from core.wording import counted, number
 
-POINTS = 48  # of a cosine; a line needs its ends only
+POINTS = 48  # of a curve; a line needs its ends only
 FALLS = {
     "cosine": "along a cosine to {least} at step {steps}",
     "linear": "linearly to {least} at step {steps}",
@@ -32,7 +32,7 @@ def rate_curve(training: TrainingConfig, plan: Plan, step: int = 0, about: str =
         return RateCurve()
     top, rises_from = _top(training, plan, step), plan.learning_rate(step, training)
     corners = {step, top, plan.steps}
-    if training.schedule == "cosine":
+    if training.schedule == "cosine" or plan.rewarm is not None:
         corners |= {step + round((plan.steps - step) * place / POINTS) for place in range(POINTS)}
     points = tuple((place, plan.learning_rate(place, training)) for place in sorted(corners))
     peak = written_rate(plan.learning_rate(top, training))

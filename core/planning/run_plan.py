@@ -94,7 +94,7 @@ def resumed_curve(training: TrainingConfig, resumed: ResumedRun) -> RateCurve:
     taken = _taken(resumed.state)
     costs = resumed.costs if training.horizon == "minutes" else None
     plan = resumed_plan(training, resumed.epoch, taken, resumed.state, costs)
-    about = "" if training.horizon == "steps" else "≈ "
+    about = "≈ " if training.horizon in ("tokens", "minutes") else ""
     return RateCurve() if plan.steps == UNPLANNED else rate_curve(training, plan, taken.step, about)
 
 

@@ -10,6 +10,7 @@ REWARM_SHARE = 0.02  # of the steps that are left
 # Measured: 300 steps made 300 or 10 longer end 1.6 % and 0.6 % worse than planned long; without, 2.4 % to 7 % and 0.7 %.
 MOST_MADE_UP = 3.0  # times the rate of the plan, which a short extension would not recover from
 SAMPLES = 1000  # of a schedule, for its sum
+HALVINGS = 20  # of the interval in which a factor lies
 CHANGES_THE_RATE = ("learning_rate", "min_learning_rate", "schedule")
 CHANGES_THE_WARMUP = ("warmup_steps", "warmup_ratio")
 
@@ -24,7 +25,7 @@ class ScheduleStart(NamedTuple):
 class Rewarm(NamedTuple):
     """A warm-up inside a run: after `step` steps the rate leaves `learning_rate`, and joins the schedule `steps` steps later.
 
-    From there on the schedule lies `factor` times as far above its lowest rate.
+    From there on the schedule lies `factor` times as far above its lowest rate, up to the run's highest.
     """
 
     step: int
@@ -54,7 +55,7 @@ class Plan:
             return rate
         begin, from_rate, steps, factor = self.rewarm
         lowest = min(config.min_learning_rate, rate)
-        rate = lowest + factor * (rate - lowest)
+        rate = min(config.learning_rate, lowest + factor * (rate - lowest))
         if step - begin >= steps:
             return rate
         return from_rate + (step - begin + 1) / (steps + 1) * (rate - from_rate)
@@ -103,15 +104,16 @@ def planned_again(old: Plan, new: Plan, before: TrainingConfig, after: TrainingC
 
 
 def _made_up(old: Plan, new: Plan, before: TrainingConfig, after: TrainingConfig, step: int) -> float:
-    """By what the rest of the new schedule is multiplied, so that its sum is that of a run planned long from the start.
-
-    The highest learning rate of the run is not exceeded.
-    """
+    """By what the rest of the new schedule is multiplied, so that its sum is that of a run planned long from the start."""
     taken = sum(_shares(old, before, 0, step))
-    planned, to_come = sum(_shares(new, after, 0, step)), sum(_shares(new, after, step, new.steps))
-    highest = 1 / next(iter(_shares(new, after, step, new.steps)))
-    missing = (planned - taken) * step / (to_come * (new.steps - step))
-    return max(1.0, min(1 + missing, highest, MOST_MADE_UP))
+    planned, to_come = sum(_shares(new, after, 0, step)), _shares(new, after, step, new.steps)
+    wanted = sum(to_come) + (planned - taken) * step / (new.steps - step)
+    low, high = 1.0, MOST_MADE_UP
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        is_enough = sum(min(1.0, middle * share) for share in to_come) >= wanted
+        low, high = (low, middle) if is_enough else (middle, high)
+    return high
 
 
 def _shares(plan: Plan, config: TrainingConfig, first: int, last: int) -> list[float]:

@@ -358,7 +358,13 @@ class TrainTab(Tab):
             run = self.form.value()
             self.form.size_choice.show_run(run, estimate_run(run, self.totals).parameters, choice)
             warns = not self._state.is_active and not self.start_mode.resumes
-            self.plan.show_run(run, self.totals, counting=self._text.is_counting, warns=warns)
+            self.plan.show_run(
+                run,
+                self.totals,
+                counting=self._text.is_counting,
+                warns=warns,
+                resumed=self.start_mode.resumed,
+            )
         self.plan_changed.emit()
 
     def _choose(self) -> Choice | None:
