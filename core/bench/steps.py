@@ -28,8 +28,9 @@ from core.trainer.choose_compute import choices_for, described
 from core.trainer.prefetched_batches import PrefetchedBatches
 from core.training.compute import ComputePlan, cpu_threads, make_train_state, measured_plan, steps_on
 from core.training.core_sharing import sharing_cores
-from core.training.loop import Plan, TrainingProgress, train
+from core.training.loop import TrainingProgress, train
 from core.training.precision import allow_tensor_float32, choose_device
+from core.training.schedule import Plan
 
 MEBIBYTE = 2**20
 LOG_INTERVAL = 10  # steps after which nanoGPT's recipe reads the loss

@@ -7,7 +7,10 @@ from core.config.run import RunConfig
 from core.config.training import TrainingConfig
 from core.errors.base import BadSettingError
 
-SCHEDULE = "The learning rate continues from its current value, and the schedule from there to the run's end."
+SCHEDULE = (
+    "The schedule is planned again, as if the run had been planned so from the start. "
+    "Where the learning rate rises, it does so over a short warm-up."
+)
 ORDER = "The run continues at the same place in the text."
 OTHER_TEXT = "Later validation losses are measured on another part of the text than earlier ones."
 FROM_HERE = "Applies from the next step on."
@@ -19,8 +22,8 @@ MAY_CHANGE = {
     "horizon": SCHEDULE,
     "max_tokens": SCHEDULE,
     "max_minutes": SCHEDULE,
-    "learning_rate": "The current learning rate is scaled by the same factor, and decays from there to the run's end.",
-    "muon_learning_rate": "The current learning rate of the matrices that Muon updates is scaled by the same factor.",
+    "learning_rate": SCHEDULE,
+    "muon_learning_rate": "The learning rate of the matrices that Muon updates changes by the same factor, from the next step on.",
     "min_learning_rate": SCHEDULE,
     "schedule": SCHEDULE,
     "warmup_steps": "During the warm-up the new length applies at once; after it nothing changes.",

@@ -85,7 +85,8 @@ class RunPrepared(Event):
     `expected` has steps, each with the least and the most bits per byte of validation text that an evaluation there will
     probably find; empty where that is not known, as in runs of earlier versions. `teacher` is empty but where a model is
     trained before the run's own, such as "teacher 2 of 4": the steps that follow are its, and `to_follow` is how many times as
-    long as for them it takes to train what comes after it.
+    long as for them it takes to train what comes after it. `learning_rates` has steps with the learning rate that is planned after each,
+    to be joined by straight lines.
     """
 
     name: str
@@ -102,6 +103,7 @@ class RunPrepared(Event):
     expected: tuple[tuple[int, float, float], ...] = ()
     teacher: str = ""
     to_follow: float = 0.0
+    learning_rates: tuple[tuple[int, float], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

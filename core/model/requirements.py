@@ -5,6 +5,7 @@ from core.config.training import TrainingConfig
 
 FLOAT_BYTES = 4
 LOGITS_AT_ONCE = 1 << 25  # 128 MiB of float32: a larger batch's head and loss are computed chunk by chunk
+TAUGHT_SHARE = 4  # with teachers a chunk is this many times smaller, because more stands beside its logits
 
 
 def trained_parameters(config: ModelConfig, vocab_size: int, training: TrainingConfig) -> int:
@@ -40,7 +41,8 @@ def bytes_to_train(
 
     Counted from what autograd saves: per position and block 2 C, queries, keys, values and the mixed values, with a
     feed-forward part 2 C + 2 F more, or 4 F with SwiGLU (C model width, F feed-forward width), queries and keys once more
-    for their norm, a quarter less under autocast, and one float per token of the vocabulary, up to `LOGITS_AT_ONCE`. Dropout masks and buffers of the moment are left out,
+    for their norm, a quarter less under autocast, and the logits, see `logits_to_train`; of each teacher C at the last
+    block. Dropout masks and buffers of the moment are left out,
     so that nothing is refused that could have run.
 
     Args:
@@ -52,7 +54,8 @@ def bytes_to_train(
     width += config.feed_forward * (2 * config.d_model + widths * config.d_ff)
     positions = batch_size * config.context_length
     kept = positions * config.n_layers * width * (0.75 if autocast else 1.0)
-    logits = min(positions * vocab_size, LOGITS_AT_ONCE)
+    kept += positions * training.teachers * config.d_model
+    logits = logits_to_train(positions, vocab_size, training)
     averaged = training.average_decay > 0
     trained = trained_parameters(config, vocab_size, training)
     weights = count_parameters(config, vocab_size) + (1 + averaged) * trained  # gradients, and an average
@@ -63,6 +66,20 @@ def bytes_to_train(
         gathered = count_parameters(config.model_copy(update={"n_layers": 1}), vocab_size)
         weights = weights // shards + 2 * gathered
     return FLOAT_BYTES * (weights + int(kept) + logits)
+
+
+def logits_to_train(positions: int, vocab_size: int, training: TrainingConfig) -> int:
+    """The logits that a training step holds at once, half of their copies left out: one per position and token, in chunks.
+
+    With teachers five copies stand beside each other, of a smaller chunk; before that each teacher is trained without.
+    A model that is compiled as a whole gives all logits at once.
+    """
+    whole = positions * vocab_size
+    if training.compile == "model":
+        return whole * (2 if training.teachers else 1)
+    plain = min(whole, LOGITS_AT_ONCE)
+    taught = 5 * min(whole, LOGITS_AT_ONCE // TAUGHT_SHARE) // 2
+    return max(plain, taught) if training.teachers else plain
 
 
 def checkpoint_bytes(config: ModelConfig, vocab_size: int, training: TrainingConfig) -> int:

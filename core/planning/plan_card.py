@@ -21,7 +21,10 @@ from core.planning.expectation import (
 )
 from core.planning.machine import Machine
 from core.planning.outlook import outlook
+from core.planning.rate_curve import rate_curve
+from core.planning.run_plan import ResumedRun, resumed_curve
 from core.system.load import busy_sentence
+from core.training.schedule import Plan
 from core.wording import counted, number, rounded, rounded_size, rounded_time, short_time
 
 NOT_KNOWN = "not known yet"
@@ -38,17 +41,27 @@ CHANGED = " Some of it was changed by hand."
 
 @dataclass(frozen=True, slots=True)
 class PlanRow:
-    """A value with its title. `detail` says what it is made of; `share` is how much of what there is it takes, from 0 on."""
+    """A value with its title. `detail` says what it is made of; `share` is how much of what there is it takes, from 0 on.
+
+    `points` are those of a curve over the run's steps, which the value describes.
+    """
 
     name: str
     title: str
     value: str
     detail: str
     share: float | None = None
+    points: tuple[tuple[int, float], ...] = ()
 
 
-def plan_rows(run: RunConfig, totals: CorpusTotals, machine: Machine | None = None) -> list[PlanRow]:
-    """The plan of a run on a corpus of this size, on a machine as far as that is known."""
+def plan_rows(
+    run: RunConfig, totals: CorpusTotals, machine: Machine | None = None, resumed: ResumedRun | None = None
+) -> list[PlanRow]:
+    """The plan of a run on a corpus of this size, on a machine as far as that is known.
+
+    Args:
+        resumed: The checkpoint from which the run is resumed with these settings.
+    """
     machine = machine or Machine()
     count = machine.tokens_of(run)
     estimate = estimate_run(run, totals, machine.times, count)
@@ -61,6 +74,7 @@ def plan_rows(run: RunConfig, totals: CorpusTotals, machine: Machine | None = No
         _corpus(run, totals, estimate, about),
         _tokens_per_parameter(estimate),
         _epochs(run, estimate, about),
+        _learning_rate(run, estimate, about, resumed),
         _memory(run, estimate, machine),
         _disk(estimate, machine),
         _time(run, estimate, machine),
@@ -161,6 +175,21 @@ def _epochs(run: RunConfig, estimate: RunEstimate, about: str) -> PlanRow:
     return PlanRow(
         "epochs", "Epochs", f"{about}{epochs} ({steps} {'step' if estimate.steps == 1 else 'steps'})", detail
     )
+
+
+def _learning_rate(run: RunConfig, estimate: RunEstimate, about: str, resumed: ResumedRun | None) -> PlanRow:
+    training = run.training
+    is_estimate = training.horizon == "minutes" or (training.horizon != "steps" and about)
+    if resumed is not None:
+        curve = resumed_curve(training, resumed)
+    else:
+        plan = Plan(estimate.steps, windows_per_epoch=0.0)
+        curve = rate_curve(training, plan, about="≈ " if is_estimate else "")
+    detail = f"{curve.sentence}." if curve.sentence else "The number of steps is not known yet."
+    if training.optimizer == "muon" and not training.lora_rank:
+        ratio = training.muon_learning_rate / training.learning_rate
+        detail = f"{detail} The matrices that Muon updates have {ratio:.3g} times this rate."
+    return PlanRow("learning_rate", "Learning rate", curve.sentence or NOT_KNOWN, detail, points=curve.points)
 
 
 def _memory(run: RunConfig, estimate: RunEstimate, machine: Machine) -> PlanRow:

@@ -52,7 +52,7 @@ class CheckpointState(BaseModel):
     `windows` counts the windows of text that were trained on, in which the order of the text is counted.
     `planned_steps` is where the run was to end, `schedule_from` the step and learning rate that its schedule began
     with, where that was changed on the way, `planned_warmup` the steps of a warm-up that is not the one of the settings
-    because the run's end was changed during it, `window_parts` into how many each window was cut in the last step. `early_stopping_best` is
+    because the run's end was changed during it, `rewarm` the step, the learning rate, the steps and the factor of a warm-up inside the run, `window_parts` into how many each window was cut in the last step. `early_stopping_best` is
     the validation loss that early stopping compares with, `early_stopping_count` how many evaluations in a row were not better. `settings` are those of `run.toml`. What a checkpoint of format 1 did not
     keep is None, or empty.
     """
@@ -79,6 +79,7 @@ class CheckpointState(BaseModel):
     planned_steps: int | None = None
     schedule_from: tuple[int, float] | None = None
     planned_warmup: int | None = None
+    rewarm: tuple[int, float, int, float] | None = None
     window_parts: int | None = None
     early_stopping_best: float | None = None
     early_stopping_count: int = 0

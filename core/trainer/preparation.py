@@ -35,6 +35,8 @@ from core.model.transformer import Transformer
 from core.planning.estimate import count_snapshots, snapshot_bytes, snapshot_cost
 from core.planning.horizon import windows_per_step
 from core.planning.plan_warnings import warmup_warning
+from core.planning.rate_curve import rate_curve
+from core.planning.run_plan import UNPLANNED, remembered_costs, resumed_plan
 from core.runs.base_model import find_base
 from core.runs.folder import RunFolder, Workspace
 from core.runs.loading import load_base_weights, load_model, read_optimizer
@@ -43,9 +45,9 @@ from core.runs.state import CheckpointState
 from core.tokenizers.files import load_tokenizer
 from core.trainer.choose_compute import choose_compute, open_choices
 from core.trainer.micro_batches import rows_that_fit, rows_to_begin_with
-from core.trainer.run_schedule import UNPLANNED, higher_limits, limiting_setting, new_plan, plan_on
+from core.trainer.run_schedule import epoch_of, higher_limits, limiting_setting, new_plan, taken_by
 from core.trainer.session import RunPlace, Session, recut
-from core.trainer.trial import plan_for_minutes, remembered_costs
+from core.trainer.trial import plan_for_minutes
 from core.training.averaging import swap_weights
 from core.training.compute import ComputePlan, cpu_threads, make_train_state, set_attention
 from core.training.early_stopping import EarlyStopping
@@ -54,7 +56,7 @@ from core.training.loop import TrainingProgress, TrainState, accumulate_gradient
 from core.training.low_precision import LowPrecisionCopy
 from core.training.optimizer import restore_optimizer
 from core.training.precision import choose_device
-from core.training.schedule import warmup_steps
+from core.training.schedule import Plan
 from core.wording import file_size, number
 
 
@@ -119,9 +121,11 @@ def open_session(
         if plan is None:
             return None
         session.plan = plan
-    warmup = warmup_steps(training, session.plan.steps)
-    if session.plan.start is None and session.plan.steps <= warmup:
+    warmup = session.plan.warmup(training)
+    if session.plan.start is None and session.progress.step < warmup >= session.plan.steps:
         yield Notice(warmup_warning(warmup, session.plan.steps))
+    if curve := rate_curve(training, session.plan, session.progress.step).sentence:
+        yield Notice(f"Learning rate: {curve}.", is_detail=True)  # a window shows it before the start
     if notice := _snapshot_notice(session):
         yield notice
     group.wait_for_all()  # nothing of the run's folder changes before all have read it
@@ -315,8 +319,9 @@ def _restored(place: RunPlace, stop: StopToken, resume_at: int | None) -> Task[S
         *(state.step, state.windows, state.tokens, state.seconds, state.train_loss),
         parts=state.window_parts if is_as_long else None,
     )
-    costs = remembered_costs(folder, progress, before, config.training)
-    plan = plan_on(config, before, dataset, progress, state, costs)
+    taken = taken_by(progress)
+    costs = remembered_costs(folder, taken, before, config.training)
+    plan = resumed_plan(config.training, epoch_of(config, dataset), taken, state, costs)
     looked = state.val_loss is not None  # else a stop cut off the last evaluation, which is still to be made
     if state.step > plan.steps:
         raise BadSettingError(
@@ -353,15 +358,20 @@ def _restored(place: RunPlace, stop: StopToken, resume_at: int | None) -> Task[S
         group=place.group,
         best_val_loss=best_val_loss,
         best_step=best_step,
-        early_stopping=_early_stopping(config.training, before, state),
+        early_stopping=_early_stopping(config.training, before, state, plan),
     )
 
 
 def _early_stopping(
-    training: TrainingConfig, before: TrainingConfig, state: CheckpointState
+    training: TrainingConfig, before: TrainingConfig, state: CheckpointState, plan: Plan
 ) -> EarlyStopping:
-    """As the checkpoint left it; counted anew where its settings have changed."""
+    """As the checkpoint left it; counted anew where its settings have changed, or the rate rises again from here.
+
+    At a higher rate the loss is worse for a while than the best of before, however long the run.
+    """
     begun = EarlyStopping.begun(training)
+    if plan.rewarm is not None and plan.rewarm.step == state.step:
+        return begun
     same = begun == EarlyStopping.begun(before)
     if state.step:  # the untrained model is evaluated again
         begun.best, begun.count = state.early_stopping_best, state.early_stopping_count if same else 0

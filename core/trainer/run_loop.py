@@ -13,6 +13,7 @@ from core.errors.runs import OutOfMemoryError, TrainingDivergedError
 from core.events.base import Notice, Task
 from core.events.runs import EndMoved, Evaluated, RunEnded, RunPrepared, SampleWritten, StepDone
 from core.planning.horizon import windows_per_step
+from core.planning.rate_curve import rate_curve
 from core.runs.checkpoint import drop_snapshots_after
 from core.runs.pointers import snapshot_steps
 from core.runs.state import read_state
@@ -212,4 +213,5 @@ def _prepared(session: Session) -> RunPrepared:
         device=session.device.type,
         precision=session.compute.precision,
         seed=training.seed,
+        learning_rates=rate_curve(training, session.plan, session.progress.step).points,
     )

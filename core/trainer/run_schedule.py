@@ -1,77 +1,31 @@
 """Where a run ends and how its learning rate gets there: as planned, or changed on the way."""
 
 import dataclasses
-import sys
 
 from core.batches.dataset import Dataset
 from core.batches.sampler import Windows, windows_per_epoch
 from core.config.run import RunConfig
 from core.config.training import TrainingConfig
-from core.planning.horizon import Epoch, RunCosts, StepsTaken, planned_steps
-from core.runs.state import CheckpointState
-from core.training.loop import Plan, TrainingProgress
-from core.training.schedule import ScheduleStart, learning_rate_at, warmup_steps
+from core.planning.horizon import Epoch, RunCosts, StepsTaken
+from core.planning.run_plan import first_plan
+from core.training.loop import TrainingProgress
+from core.training.schedule import Plan, ScheduleStart
 
-HORIZON_SETTINGS = (
-    *("horizon", "max_steps", "max_epochs", "max_tokens", "max_minutes"),
-    *("batch_size", "gradient_accumulation_steps"),
-)
-RATE_SETTINGS = ("learning_rate", "min_learning_rate", "schedule")
-WARMUP_SETTINGS = ("warmup_steps", "warmup_ratio")
 LEAST_MOVE = (
     0.01  # of the steps that were planned, and more than 1: by so many the end of a run in minutes moves
 )
-UNPLANNED = sys.maxsize  # steps of a run whose horizon is minutes, until a few of them are timed
 
 
 def new_plan(
-    config: RunConfig,
-    dataset: Dataset,
-    progress: TrainingProgress,
-    start: ScheduleStart | None = None,
-    costs: RunCosts | None = None,
+    config: RunConfig, dataset: Dataset, progress: TrainingProgress, costs: RunCosts | None = None
 ) -> Plan:
-    """The run's end as its horizon has it.
-
-    Args:
-        costs: What a step takes, where the horizon is minutes; without them, the plan is still to be made.
-    """
-    epoch = epoch_of(config, dataset)
-    taken = StepsTaken(progress.step, progress.windows, progress.seconds)
-    steps = planned_steps(config.training, epoch, taken, costs)
-    return Plan(UNPLANNED if steps is None else steps, epoch.windows, start)
+    """As `first_plan`, on this data set."""
+    return first_plan(config.training, epoch_of(config, dataset), taken_by(progress), costs)
 
 
-def plan_on(
-    config: RunConfig,
-    before: TrainingConfig,
-    dataset: Dataset,
-    progress: TrainingProgress,
-    state: CheckpointState,
-    costs: RunCosts | None = None,
-) -> Plan:
-    """The plan of a run that goes on: the one it had, or from here on another one at the rate that it has."""
-    earlier = ScheduleStart(*state.schedule_from) if state.schedule_from else None
-    training = config.training
-    old = new_plan(config.model_copy(update={"training": before}), dataset, progress, earlier)
-    old = dataclasses.replace(old, warmup_steps=state.planned_warmup)
-    if state.planned_steps is not None:
-        old = dataclasses.replace(old, steps=state.planned_steps)
-    if _equal(training, before, (*HORIZON_SETTINGS, *RATE_SETTINGS, *WARMUP_SETTINGS)):
-        return old
-    plan = new_plan(config, dataset, progress, earlier, costs)
-    if progress.step == 0:
-        return plan
-    warmup = _warmup(before, old)
-    if earlier is None and progress.step < warmup:
-        is_kept = _equal(training, before, WARMUP_SETTINGS)  # a share of another run would move the rate
-        return dataclasses.replace(plan, warmup_steps=warmup if is_kept else None)
-    if plan.steps == old.steps and _equal(training, before, RATE_SETTINGS):
-        start = earlier or ScheduleStart(warmup, before.learning_rate)  # the curve that it had
-        return dataclasses.replace(plan, start=start)
-    rate = learning_rate_at(progress.step, before, old.steps, earlier, warmup)
-    start = ScheduleStart(progress.step, rate * training.learning_rate / before.learning_rate)
-    return dataclasses.replace(plan, start=start)
+def taken_by(progress: TrainingProgress) -> StepsTaken:
+    """How far the run has come."""
+    return StepsTaken(progress.step, progress.windows, progress.seconds)
 
 
 def plan_again(
@@ -86,7 +40,7 @@ def plan_again(
     steps, left = max(plan.steps, progress.step + 1), old.steps - progress.step
     if abs(steps - old.steps) <= max(1, LEAST_MOVE * old.steps):
         return old
-    warmup = _warmup(config.training, old)
+    warmup = old.warmup(config.training)
     if old.start is None and progress.step < warmup:
         return dataclasses.replace(old, steps=steps, warmup_steps=warmup)
     first, highest = old.start or ScheduleStart(warmup, config.training.learning_rate)
@@ -94,14 +48,6 @@ def plan_again(
         progress.step - (progress.step - first) * (steps - progress.step) / left
     )  # the same share is done
     return dataclasses.replace(old, steps=steps, start=ScheduleStart(begun, highest))
-
-
-def _warmup(training: TrainingConfig, plan: Plan) -> int:
-    return warmup_steps(training, plan.steps) if plan.warmup_steps is None else plan.warmup_steps
-
-
-def _equal(one: TrainingConfig, other: TrainingConfig, names: tuple[str, ...]) -> bool:
-    return all(getattr(one, name) == getattr(other, name) for name in names)
 
 
 def limiting_setting(training: TrainingConfig, step: int) -> str:

@@ -121,6 +121,7 @@ def _state(session: Session, val_loss: float | None) -> CheckpointState:
         planned_steps=session.plan.steps,
         schedule_from=session.plan.start,
         planned_warmup=session.plan.warmup_steps,
+        rewarm=session.plan.rewarm,
         window_parts=progress.parts,
         early_stopping_best=session.early_stopping.best,
         early_stopping_count=session.early_stopping.count,

@@ -38,8 +38,8 @@ from core.training.averaging import averaged_weights
 from core.training.compute import ComputePlan
 from core.training.early_stopping import EarlyStopping
 from core.training.evaluation import EvalBatch, evaluate
-from core.training.loop import Plan, TrainingProgress, TrainState, train
-from core.training.schedule import window_parts
+from core.training.loop import TrainingProgress, TrainState, train
+from core.training.schedule import Plan, window_parts
 from core.training.sharding import gathered, shard
 
 Computed = TypeVar("Computed")

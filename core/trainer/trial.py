@@ -15,20 +15,18 @@ from core.config.training import TrainingConfig
 from core.control import StopRequested, StopToken
 from core.disk.files import raising_disk_errors
 from core.events.base import Notice, Task
-from core.events.runs import CheckpointSaved, Evaluated
 from core.generation.decoding import decode
 from core.planning.estimate import evaluation_batches
-from core.planning.horizon import RunCosts, windows_per_step
+from core.planning.horizon import RunCosts
+from core.planning.run_plan import teachers_seconds
 from core.runs.checkpoint_writer import LEAST_BYTES
-from core.runs.folder import RunFolder
-from core.runs.journal import read_events, seconds_in
 from core.runs.loading import model_weights
 from core.runs.tensor_file import write_tensors
 from core.trainer.run_schedule import new_plan, plan_again
 from core.training.compute import cpu_threads
-from core.training.loop import Plan, TrainingProgress
+from core.training.loop import TrainingProgress
 from core.training.optimizer import optimizer_tensors
-from core.training.schedule import ScheduleStart, growth_phases
+from core.training.schedule import Plan, ScheduleStart, growth_phases
 from core.training.sharding import gathered
 from core.wording import counted, short_time
 
@@ -48,7 +46,7 @@ def plan_for_minutes(session: "Session", stop: StopToken) -> Task[Plan | None]:
     costs = yield from session.in_memory(lambda: time_run(session, stop))
     if costs is None:
         return None
-    plan = new_plan(session.config, session.dataset, session.progress, session.plan.start, costs)
+    plan = new_plan(session.config, session.dataset, session.progress, costs)
     session.costs = costs
     minutes = (
         f"{session.training.max_minutes:g} {'minute' if session.training.max_minutes == 1 else 'minutes'}"
@@ -81,7 +79,7 @@ def time_run(session: "Session", stop: StopToken) -> RunCosts | None:
     if group.should_stop(stop):
         return None
     mean = _seconds_of(session.training, steps, 0, 1, 1)
-    teachers = _teachers_seconds(session.folder, session.training)
+    teachers = teachers_seconds(session.folder, session.training)
     return group.broadcast(RunCosts(mean, evaluation + saving[0], saving[1], steps, teachers))
 
 
@@ -100,27 +98,6 @@ def moved_plan(session: "Session", begun: int, seconds: float) -> Plan:
         )
         plan = plan_again(session.config, session.dataset, session.progress, plan, lately)
     return session.group.broadcast(plan)
-
-
-def remembered_costs(
-    folder: RunFolder, progress: TrainingProgress, before: TrainingConfig, after: TrainingConfig
-) -> RunCosts | None:
-    """What a run took until now, for a batch of the size that it has from now on; None before its first step."""
-    if after.horizon != "minutes" or not progress.step:
-        return None
-    per_window = progress.seconds / (progress.step * windows_per_step(before))
-    evaluation = saving = 0.0
-    for event in read_events(folder.events):
-        if isinstance(event, Evaluated):
-            evaluation = event.seconds
-        elif isinstance(event, CheckpointSaved):
-            saving = event.seconds
-    step = per_window * windows_per_step(after)
-    return RunCosts(step, evaluation + saving, teachers=_teachers_seconds(folder, after))
-
-
-def _teachers_seconds(folder: RunFolder, training: TrainingConfig) -> float:
-    return sum(seconds_in(folder.teacher(number).events) for number in range(1, training.teachers + 1))
 
 
 @contextmanager

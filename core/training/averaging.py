@@ -20,7 +20,7 @@ def update_average(optimizer: Optimizer, decay: float, step: int) -> None:
     """average + (1 - decay) * (weight - average); the plain mean of all weights so far while these are few.
 
     Args:
-        step: How many optimizer steps were taken, the last one included.
+        step: How many optimizer steps the average is over, the last one included. With 1 the average is the weight.
 
     Source:
         Polyak and Juditsky, "Acceleration of Stochastic Approximation by Averaging", 1992; with decay:

@@ -27,7 +27,7 @@ from core.training.loss import counted_tokens, summed_loss, taught_loss
 from core.training.low_precision import LowPrecisionCopy
 from core.training.optimizer import set_learning_rate
 from core.training.precision import Precision
-from core.training.schedule import ScheduleStart, learning_rate_at, window_parts
+from core.training.schedule import Plan, window_parts
 from core.training.sharding import whole
 
 # by how many windows of text came before, and into how many parts windows are cut
@@ -58,19 +58,6 @@ class TrainState:
         """Drop what gradients there are, also those that a pass which was cut off left in the copy."""
         self.optimizer.zero_grad(set_to_none=True)
         self.compute_model.zero_grad(set_to_none=True)
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """How far a run goes, in optimizer steps, how many windows show the text once, and a schedule's late beginning.
-
-    `warmup_steps` is None where the settings say it.
-    """
-
-    steps: int
-    windows_per_epoch: float
-    start: ScheduleStart | None = None
-    warmup_steps: int | None = None
 
 
 @dataclass(slots=True)
@@ -118,7 +105,7 @@ def train(
     while progress.step < plan.steps and not group.should_stop(stop):
         started = stop.clock()
         step, passes = progress.step, config.gradient_accumulation_steps
-        learning_rate = learning_rate_at(step, config, plan.steps, plan.start, plan.warmup_steps)
+        learning_rate = plan.learning_rate(step, config)
         set_learning_rate(optimizer, learning_rate)
         cuts = window_parts(config, step, plan.steps, progress.parts)
         starts = [progress.windows + number * config.batch_size for number in range(passes)]
@@ -141,7 +128,7 @@ def train(
         train_state.precision.scaler.update()
         optimizer.zero_grad(set_to_none=True)
         if config.average_decay:
-            update_average(optimizer, config.average_decay, step + 1)
+            update_average(optimizer, config.average_decay, step + 1 - plan.averaged_from)
         if train_state.low_precision is not None:
             train_state.low_precision.refresh()
         seconds = stop.clock() - started

@@ -14,12 +14,11 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from core.batches.sampler import IGNORED
-from core.model.requirements import LOGITS_AT_ONCE
+from core.model.requirements import LOGITS_AT_ONCE, TAUGHT_SHARE
 from core.model.transformer import Transformer
 from core.training.interruption import is_compiled, look_for_stop
 
 TAUGHT = 0.7  # what teachers count for in the loss
-TAUGHT_SHARE = 4  # a chunk with teachers is this many times smaller
 PADDED_TO = {"cuda": 64}  # rows of the head, on such devices: tensor cores read whole tiles
 
 
@@ -61,7 +60,7 @@ def summed_loss(model: nn.Module, x: Tensor, y: Tensor) -> Tensor:
 def taught_loss(model: nn.Module, teachers: Sequence[nn.Module], x: Tensor, y: Tensor) -> Tensor:
     """As `summed_loss`, where `teachers` say what follows, too: the cross-entropy with 0.3 of the label and 0.7 of their mean.
 
-    Computed in chunks of a quarter of `LOGITS_AT_ONCE`, because each holds the teachers' probabilities beside the logits.
+    Computed in chunks, as the loss without teachers, but smaller ones: the teachers' probabilities stand beside the logits.
 
     Source:
         Hinton, Vinyals and Dean, "Distilling the Knowledge in a Neural Network", 2015, section 2, at a temperature of 1;
@@ -192,6 +191,7 @@ class _LinearCrossEntropy(torch.autograd.Function):
             look_for_stop()
             if grad_weight is not None:
                 grad_weight += (grad.t() @ x)[:V]  # (V, C)
+            del scores, logits, grad, probs  # else they would stand beside the next chunk's
         ctx.grads = grad_hidden, grad_weight, grad_bias
         return loss
 

@@ -23,9 +23,9 @@ from core.model.memory import available_bytes, check_memory
 from core.model.requirements import bytes_to_train, model_flops_per_token
 from core.model.transformer import Transformer
 from core.training.compute import Choices, cpu_threads, make_train_state, measured_plan, steps_on
-from core.training.loop import Plan, TrainingProgress, TrainState, accumulate_gradients, train
+from core.training.loop import TrainingProgress, TrainState, accumulate_gradients, train
 from core.training.loss import summed_loss
-from core.training.schedule import growth_phases
+from core.training.schedule import Plan, growth_phases
 
 MOST_SECONDS = 4.0  # making the model comes on top
 MOST_PARAMETERS = 32_000_000  # of a model that is made: a larger one takes seconds

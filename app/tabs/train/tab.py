@@ -375,7 +375,13 @@ class TrainTab(Tab):
             self.form.size_choice.show_run(run, estimate_run(run, self.totals).parameters, choice)
             self.form.size_choice.show_outlooks(self._outlooks(run))
             warns = not self._state.is_active and not self.start_mode.resumes
-            self.plan.show_run(run, self.totals, counting=self._text.is_counting, warns=warns)
+            self.plan.show_run(
+                run,
+                self.totals,
+                counting=self._text.is_counting,
+                warns=warns,
+                resumed=self.start_mode.resumed,
+            )
         self.plan_changed.emit()
 
     def _outlooks(self, run: RunConfig) -> Mapping[str, Outlook]:

@@ -7,6 +7,7 @@ from core.config.run import RunConfig
 from core.config.toml import with_settings
 from core.control import StopToken
 from core.events.base import Task, at_once
+from core.planning.run_plan import ResumedRun, read_resumed
 from core.runs.base_model import fine_tune_config
 from core.runs.catalog import Catalog, RunSummary
 from core.runs.folder import Workspace
@@ -63,6 +64,17 @@ def read_settings(
     """
     stop.raise_if_asked()
     return with_settings(Catalog(workspace).config(name), changes or {})
+
+
+@at_once
+def read_run_to_resume(
+    workspace: Workspace, name: str, stop: StopToken
+) -> tuple[RunConfig, ResumedRun | None]:
+    """The settings of a run, and what is needed to plan it again. Raises as `read_settings` does."""
+    stop.raise_if_asked()
+    catalog = Catalog(workspace)
+    config = catalog.config(name)
+    return config, read_resumed(catalog.folder(name), config)
 
 
 @at_once

@@ -11,7 +11,13 @@ from core.config.training import TrainingConfig
 from core.control import StopToken
 from core.events.runs import CheckpointSaved, RunPrepared
 from core.model.lora import add_adapters
-from core.model.requirements import LOGITS_AT_ONCE, bytes_to_train, checkpoint_bytes, trained_parameters
+from core.model.requirements import (
+    LOGITS_AT_ONCE,
+    bytes_to_train,
+    checkpoint_bytes,
+    logits_to_train,
+    trained_parameters,
+)
 from core.model.transformer import Transformer
 from core.runs.loading import model_weights
 from core.runs.tensor_file import write_tensors
@@ -104,3 +110,17 @@ def test_a_checkpoint_takes_what_was_counted(filled, tiny, changes):
     last = [event for event in events if isinstance(event, CheckpointSaved)][-1]
     expected = checkpoint_bytes(run.model, prepared.vocab_size, run.training)
     assert last.bytes == pytest.approx(expected, rel=0.02)
+
+
+def test_teachers_need_five_copies_of_a_smaller_chunk_of_logits():
+    few, all_of_it = 1000, LOGITS_AT_ONCE // 100
+    alone, taught = TrainingConfig(), TrainingConfig(teachers=1)
+    assert logits_to_train(few, 100, alone) == few * 100
+    assert logits_to_train(few, 100, taught) == 2.5 * few * 100
+    assert logits_to_train(2 * all_of_it, 100, taught) == logits_to_train(2 * all_of_it, 100, alone)
+
+
+def test_model_compiled_as_a_whole_holds_all_logits():
+    positions = 4 * LOGITS_AT_ONCE // 100
+    assert logits_to_train(positions, 100, TrainingConfig(compile="model")) == positions * 100
+    assert logits_to_train(positions, 100, TrainingConfig(compile="blocks")) == LOGITS_AT_ONCE

@@ -1,5 +1,6 @@
 """Where a run ends that is told to train for so many steps, epochs, tokens or minutes, and what of it a resume changes."""
 
+import math
 import shutil
 from dataclasses import replace
 from itertools import pairwise
@@ -28,7 +29,7 @@ from core.trainer import trial as run_timing
 from core.trainer.run_schedule import epoch_of
 from core.training import loop
 from core.training.loss import counted_tokens
-from core.training.schedule import learning_rate_at
+from core.training.schedule import REWARM_SHARE, learning_rate_at
 
 EPOCH = Epoch(windows=100, tokens=800)
 
@@ -338,17 +339,22 @@ def stopped(filled, tiny):
         {"training.horizon": "minutes", "training.max_minutes": 0.01},
     ],
 )
-def test_a_longer_horizon_never_raises_the_rate(stopped, longer, monkeypatch):
+def test_run_with_a_longer_horizon_follows_the_schedule_for_it(stopped, longer, monkeypatch):
     monkeypatch.setattr(
         training_session,
         "remembered_costs",
         lambda *_: RunCosts(step=0.01) if "minutes" in longer.values() else None,
     )
     before = rates(Catalog(stopped).events("a"))
-    after = rates(resume(stopped, longer))
+    events = resume(stopped, longer)
+    steps, config = events[-1].step, Catalog(stopped).config("a").training
+    after = rates(events)
     assert len(after) > 10
-    assert before[-1] >= after[0]
-    assert all(one >= other for one, other in pairwise(after))
+    ramp = math.ceil(REWARM_SHARE * (steps - 4))
+    assert after[ramp:] == [
+        learning_rate_at(step, config, steps, warmup=2) for step in range(4 + ramp, steps)
+    ]
+    assert before[-1] < after[0] < after[ramp]
 
 
 def test_a_warm_up_goes_on_as_it_was_where_its_run_becomes_longer(filled, tiny):

@@ -22,7 +22,6 @@ from core.model.transformer import Transformer
 from core.training import loop
 from core.training.compute import set_attention
 from core.training.loop import (
-    Plan,
     TrainingProgress,
     TrainState,
     accumulate_gradients,
@@ -31,6 +30,7 @@ from core.training.loop import (
 )
 from core.training.optimizer import make_optimizer
 from core.training.precision import Precision
+from core.training.schedule import Plan
 
 CPU = torch.device("cpu")
 FLOAT32 = Precision("float32", CPU)

@@ -4,7 +4,9 @@ import math
 
 import pytest
 import torch
-from torch import nn
+import torch.nn.functional as F
+from torch import Tensor, nn
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from core.config.model import ModelConfig
 from core.model.transformer import Transformer
@@ -96,7 +98,80 @@ def test_the_gradient_of_the_chunked_head_is_that_of_its_differences(monkeypatch
     shapes = (5, 4), (7, 4), (7,)  # (N, C), (V, C), (V,)
     inputs = [torch.randn(shape, generator=generator).double().requires_grad_() for shape in shapes]
     labels = torch.tensor([0, 6, IGNORED, 3, 3])
-    assert torch.autograd.gradcheck(lambda *given: loss._LinearCrossEntropy.apply(*given, labels, 2), inputs)
+    assert torch.autograd.gradcheck(
+        lambda *given: loss._LinearCrossEntropy.apply(*given, labels, 2, None), inputs
+    )
+
+
+def whole_taught_loss(model, teachers, x, y):
+    """What `taught_loss` gives, from all logits at once."""
+    labels = y.flatten()
+    counted = labels != IGNORED
+    said = sum(teacher(x).flatten(0, 1)[counted].float().softmax(dim=-1) for teacher in teachers)
+    logits = model(x).flatten(0, 1)[counted].float()  # (N, V)
+    by_label = F.cross_entropy(logits, labels[counted], reduction="sum")
+    return torch.lerp(by_label, F.cross_entropy(logits, said / len(teachers), reduction="sum"), loss.TAUGHT)
+
+
+TAUGHT_SHAPE = ModelConfig(n_layers=1, n_heads=1, d_model=8, d_ff=8, context_length=5, head_bias=True)
+
+
+def taught_batch():
+    ids = torch.arange(24).view(4, 6) % 7
+    x, y = ids[:, :-1], ids[:, 1:].clone()
+    y[0, 3:] = IGNORED
+    return x, y
+
+
+@pytest.mark.parametrize("multiple", [1, 64])
+@pytest.mark.parametrize("teachers", [1, 4])
+@pytest.mark.parametrize("limit", [loss.LOGITS_AT_ONCE, 4 * 7 * 3])  # in one chunk, in chunks of 3 positions
+def test_taught_loss_in_chunks_equals_that_of_all_logits(monkeypatch, teachers, limit, multiple):
+    monkeypatch.setattr(loss, "LOGITS_AT_ONCE", limit)
+    monkeypatch.setitem(loss.PADDED_TO, "cpu", multiple)
+    x, y = taught_batch()
+    others = [Transformer(TAUGHT_SHAPE, 7, seed=seed).requires_grad_(False) for seed in range(teachers)]
+    found = []
+    for compute in (taught_loss, whole_taught_loss):
+        model = Transformer(TAUGHT_SHAPE, 7, seed=9)
+        total = compute(model, others, x, y)
+        (total / 3).backward()
+        found.append([total, *(p.grad for p in model.parameters())])
+    for mine, other in zip(*found, strict=True):
+        torch.testing.assert_close(mine, other, rtol=1e-5, atol=1e-6)
+
+
+def test_taught_loss_of_a_frozen_head_gives_it_no_gradient(monkeypatch):
+    monkeypatch.setattr(loss, "LOGITS_AT_ONCE", 4 * 7 * 3)
+    x, y = taught_batch()
+    model = Transformer(TAUGHT_SHAPE.model_copy(update={"tied_embeddings": False}), 7, seed=9)
+    model.head.requires_grad_(False)
+    taught_loss(model, [model], x, y).backward()
+    assert model.head.weight.grad is None
+    assert model.token_embedding.weight.grad.abs().sum() > 0
+
+
+class Largest(TorchDispatchMode):
+    """Notes how many numbers the largest tensor has that is made inside."""
+
+    numel = 0
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        made = func(*args, **(kwargs or {}))
+        tensors = [t for t in (made if isinstance(made, tuple | list) else [made]) if isinstance(t, Tensor)]
+        self.numel = max([self.numel, *(t.numel() for t in tensors)])
+        return made
+
+
+@pytest.mark.parametrize("teachers", [1, 4])
+def test_taught_loss_holds_no_tensor_of_all_logits(monkeypatch, teachers):
+    vocab_size, limit = 1000, 4 * 1000 * 5
+    monkeypatch.setattr(loss, "LOGITS_AT_ONCE", limit)
+    x = torch.randint(vocab_size, (8, 5))  # 40,000 logits
+    model, *others = (Transformer(TAUGHT_SHAPE, vocab_size, seed=seed) for seed in range(teachers + 1))
+    with Largest() as largest:
+        taught_loss(model, others, x, x).backward()
+    assert largest.numel == vocab_size * TAUGHT_SHAPE.d_model  # the head's weights
 
 
 @pytest.mark.parametrize("head_bias", [False, True])

@@ -1,12 +1,21 @@
 """The learning rate is a pure function of the step: up a line, then down a cosine or a line, or level. Windows grow."""
 
+import math
 from collections import Counter
 from itertools import pairwise
 
 import pytest
 
 from core.config.training import TrainingConfig
-from core.training.schedule import growth_phases, learning_rate_at, warmup_steps, window_parts
+from core.training.schedule import (
+    MOST_MADE_UP,
+    Plan,
+    growth_phases,
+    learning_rate_at,
+    planned_again,
+    warmup_steps,
+    window_parts,
+)
 
 
 def config(schedule, warmup_steps=0, lowest=0.0):
@@ -62,6 +71,54 @@ def test_a_share_of_the_run_is_rounded_up_and_leaves_a_step_at_the_peak(ratio, s
         for step in range(steps)
     ]
     assert rates[-1] == wish.learning_rate
+
+
+def rates_of(plan, wish, steps):
+    return [plan.learning_rate(step, wish) for step in steps]
+
+
+@pytest.mark.parametrize("schedule", ["linear", "cosine"])
+@pytest.mark.parametrize(("short", "long"), [(300, 600), (150, 600), (300, 900), (2000, 4000)])
+def test_extended_plan_takes_the_rates_of_a_run_planned_long_in_sum(schedule, short, long):
+    wish = config(schedule, warmup_steps=10, lowest=1e-4 if schedule == "cosine" else 0.0)
+    plan = planned_again(Plan(short, 1.0), Plan(long, 1.0), wish, wish, short)
+    after = rates_of(plan, wish, range(short, long))
+    taken = rates_of(Plan(short, 1.0), wish, range(short))
+    planned = rates_of(Plan(long, 1.0), wish, range(long))
+    assert sum(taken) + sum(after) == pytest.approx(sum(planned), rel=0.04)
+    assert 0 < min(after) <= max(after) <= wish.learning_rate
+    ramp = plan.rewarm.steps
+    assert ramp == math.ceil(0.02 * (long - short))
+    assert after[:ramp] == sorted(after[:ramp])
+    assert after[ramp:] == sorted(after[ramp:], reverse=True)
+    assert plan.learning_rate(long, wish) == pytest.approx(wish.min_learning_rate)
+
+
+def test_plan_extended_by_few_steps_stays_near_the_rates_of_a_long_one():
+    wish = config("linear")
+    plan = planned_again(Plan(300, 1.0), Plan(301, 1.0), wish, wish, 300)
+    assert plan.learning_rate(300, wish) == pytest.approx(MOST_MADE_UP * 1e-3 / 301)
+
+
+def test_constant_plan_made_longer_stays_constant():
+    wish = config("constant")
+    plan = planned_again(Plan(300, 1.0), Plan(600, 1.0), wish, wish, 300)
+    assert set(rates_of(plan, wish, range(300, 600))) == {1e-3}
+
+
+def test_plan_with_another_rate_and_the_same_end_makes_up_for_nothing():
+    before, after = config("linear"), config("linear").model_copy(update={"learning_rate": 3e-3})
+    plan = planned_again(Plan(300, 1.0), Plan(300, 1.0), before, after, 150)
+    assert rates_of(plan, after, [153, 200]) == pytest.approx([3e-3 * 147 / 300, 1e-3])
+    assert rates_of(plan, after, [150, 151, 152]) == pytest.approx(
+        [0.5e-3 + part / 4 * (3e-3 * (151 - part) / 300 - 0.5e-3) for part in (1, 2, 3)]
+    )
+
+
+def test_plan_of_a_shorter_run_falls_at_once():
+    wish = config("linear")
+    plan = planned_again(Plan(300, 1.0), Plan(200, 1.0), wish, wish, 150)
+    assert rates_of(plan, wish, [150, 151]) == pytest.approx([0.25e-3, 0.245e-3])
 
 
 def test_a_warm_up_longer_than_the_run_never_ends():

@@ -10,7 +10,8 @@ from app.jobs.newest_job import NewestJob
 from app.tabs.train.form.start_from import Origin
 from app.tabs.train.tab import TrainTab
 from core.config.run import RunConfig
-from core.tasks.models.look_at_runs import read_base_settings, read_settings
+from core.planning.run_plan import ResumedRun
+from core.tasks.models.look_at_runs import read_base_settings, read_run_to_resume
 
 
 class OriginController(QObject):
@@ -30,7 +31,7 @@ class OriginController(QObject):
     @Slot(str)
     def _read_settings(self, name: str) -> None:
         self._resumed = name
-        self._reading.start(partial(read_settings, self._workspace, name))
+        self._reading.start(partial(read_run_to_resume, self._workspace, name))
 
     @Slot(str)
     def _read_base(self, reference: str) -> None:
@@ -38,13 +39,13 @@ class OriginController(QObject):
         self._reading.start(partial(read_base_settings, self._workspace, reference))
 
     @Slot(object)
-    def _show(self, config: RunConfig | None) -> None:
-        if config is None:  # the window closes
+    def _show(self, read: tuple[RunConfig, ResumedRun | None] | RunConfig | None) -> None:
+        if read is None:  # the window closes
             return
-        if self._resumed:
-            self._tab.start_mode.show_resume(self._resumed, config)
+        if isinstance(read, RunConfig):
+            self._tab.start_mode.show_base(read)
         else:
-            self._tab.start_mode.show_base(config)
+            self._tab.start_mode.show_resume(self._resumed, *read)
 
     @Slot(object)
     def _refuse(self, error: Exception) -> None:

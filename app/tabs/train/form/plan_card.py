@@ -6,6 +6,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFrame, QGridLayout, QWidget
 
 from app.tabs.train.form.plan_warning import PlanWarningFrame
+from app.tabs.train.form.rate_plot import RatePlot
 from app.widgets.controls.elided_label import ElidedLabel
 from app.widgets.controls.usage_bar import UsageBar
 from app.widgets.label import Label
@@ -17,6 +18,7 @@ from core.planning.machine import Machine
 from core.planning.outlook import reference
 from core.planning.plan_card import NOT_KNOWN, PlanRow, plan_rows
 from core.planning.plan_warnings import plan_warnings
+from core.planning.run_plan import ResumedRun
 from core.planning.step_times import timed_settings
 from core.system.load import busy_sentence
 
@@ -26,12 +28,13 @@ ROWS = {  # what `plan_rows` gives, by name, with the titles
     "time": "Time",
     "memory": "Memory",
     "disk": "Disk",
+    "learning_rate": "Learning rate",
     "parameters": "Parameters",
     "corpus": "Corpus",
     "ratio": "Tokens per parameter",
     "epochs": "Epochs",
 }
-ALWAYS = ("quality", "example", "time", "memory", "disk")
+ALWAYS = ("quality", "example", "time", "memory", "disk", "learning_rate")
 WITH_BAR = ("memory", "disk")
 MEASURING = "measuring…"
 COUNTING, COUNTING_HELP = "counting…", "The selected documents are being counted."
@@ -54,10 +57,12 @@ class PlanCard(QWidget):
         self._totals = CorpusTotals(0, 0, 0)
         self._counting, self._warns = False, True
         self._machine = Machine()
+        self._resumed: ResumedRun | None = None
         self._measuring, self._failure = False, ""
         self.values = {name: ElidedLabel(objectName=f"{name}Fact") for name in ROWS}
         self.bars = {name: UsageBar(ROWS[name]) for name in WITH_BAR}
         self.load_note = Label(objectName="loadNote", wordWrap=True, visible=False, role="muted")
+        self.rate_plot = RatePlot()
         self.warning = PlanWarningFrame()
         self.warning.proposal_accepted.connect(self.proposal_accepted)
         self._lay_out()
@@ -76,11 +81,17 @@ class PlanCard(QWidget):
         self.warning.show_warnings([])
 
     def show_run(
-        self, run: RunConfig, totals: CorpusTotals, *, counting: bool = False, warns: bool = True
+        self,
+        run: RunConfig,
+        totals: CorpusTotals,
+        *,
+        counting: bool = False,
+        warns: bool = True,
+        resumed: ResumedRun | None = None,
     ) -> None:
         """Say what a run comes to on a corpus of this size, unless that is being counted.
 
-        With `warns`, also what may go wrong.
+        With `warns`, also what may go wrong. `resumed` is the checkpoint from which it is resumed.
         """
         if self._run is None or timed_settings(run) != timed_settings(self._run):
             self._machine = replace(self._machine, times=None)
@@ -90,7 +101,7 @@ class PlanCard(QWidget):
         if totals != self._totals:
             self._machine = replace(self._machine, tokens=None, difficulty=None)  # which were another text's
         self._run, self._totals, self._counting = run, totals, counting
-        self._warns = warns and not counting
+        self._warns, self._resumed = warns and not counting, resumed
         self._show()
 
     def show_machine(self, machine: Machine) -> None:
@@ -129,6 +140,8 @@ class PlanCard(QWidget):
             grid.setColumnStretch(1, 1)
             for place, name in enumerate(names):
                 self._add_row(grid, place, name)
+            if "learning_rate" in names:
+                grid.addWidget(self.rate_plot, len(names), 0, 1, 3)
         self.set_detailed(False)
         column(self._frame, self.load_note, self.warning, of=self, spacing=TINY)
 
@@ -147,7 +160,7 @@ class PlanCard(QWidget):
         self._show_load()
         if self._run is None:
             return
-        for row in plan_rows(self._run, self._totals, self._machine):
+        for row in plan_rows(self._run, self._totals, self._machine, self._resumed):
             if row.name in ROWS:  # the choice stands beside the size
                 self._show_row(self._with_state(row))
         self.warning.show_warnings(
@@ -163,6 +176,8 @@ class PlanCard(QWidget):
     def _show_row(self, row: PlanRow) -> None:
         self.values[row.name].setText(row.value)
         self.values[row.name].setToolTip(row.detail)
+        if row.name == "learning_rate":
+            self.rate_plot.show_points(row.points, row.value)
         if row.name in self.bars:
             self.bars[row.name].show_share(row.share)
             self.bars[row.name].setToolTip(row.detail)
@@ -170,7 +185,7 @@ class PlanCard(QWidget):
     def _with_state(self, row: PlanRow) -> PlanRow:
         """The row, or what becomes of it."""
         if self._counting:
-            return replace(row, value=COUNTING, detail=COUNTING_HELP, share=None)
+            return replace(row, value=COUNTING, detail=COUNTING_HELP, share=None, points=())
         if row.name != "time" or self._machine.times is not None:
             return row
         if self._failure:

@@ -10,6 +10,7 @@ from core.config.resuming import ends_alike, explain_changes, reasons_against, t
 from core.config.run import RunConfig
 from core.config.setting import describe
 from core.config.training import TrainingConfig
+from core.planning.run_plan import ResumedRun
 from core.runs.base_model import fixed_settings
 from core.runs.catalog import RunSummary
 from core.wording import counted
@@ -36,6 +37,7 @@ class StartMode(QObject):
         self._start_from, self._form = start_from, form
         self._own: tuple[str, RunConfig] | None = None  # what the user had in the form before
         self._run: RunConfig | None = None  # the settings until now of the run that would go on
+        self._resumed: ResumedRun | None = None  # its last checkpoint
         self._waits = False
         start_from.new_chosen.connect(self.leave)
         start_from.run_chosen.connect(self._wait)
@@ -48,6 +50,11 @@ class StartMode(QObject):
     def resumes(self) -> bool:
         """Whether Start lets an earlier run go on."""
         return self._run is not None
+
+    @property
+    def resumed(self) -> ResumedRun | None:
+        """The checkpoint from which Start lets a run go on, where that is known."""
+        return self._resumed if self.resumes else None
 
     @property
     def waits(self) -> bool:
@@ -72,7 +79,7 @@ class StartMode(QObject):
         ):
             self._start_from.choose(Origin.NEW)
 
-    def show_resume(self, name: str, run: RunConfig) -> None:
+    def show_resume(self, name: str, run: RunConfig, resumed: ResumedRun | None = None) -> None:
         """Put the settings of a run into the form; those that may change are free."""
         self._keep_own()
         self._waits = False
@@ -80,7 +87,7 @@ class StartMode(QObject):
         self._form.set_fixed(reasons_against() | {"preset": OF_RUN, "name": OF_RUN})
         self._form.put_name(name)
         self._form.show_run(run)
-        self._run = run
+        self._run, self._resumed = run, resumed
         self._show_note()
         self.changed.emit()
 
@@ -150,9 +157,9 @@ class StartMode(QObject):
             return
         if _is_finished(run):
             text = (
-                f"This run has taken all of its {counted(run.max_steps, 'step')}. Made longer, it goes on at the learning "
-                "rate that it ended with, without a warm-up. A fine-tune starts a new run from its weights, with a new "
-                "schedule."
+                f"This run has taken all of its {counted(run.max_steps, 'step')}. Made longer, its learning rate rises again "
+                "over a short warm-up, and then follows the schedule of the longer run. A fine-tune starts a new run from "
+                "its weights."
             )
         else:
             text = f"It goes on from step {run.last_step:,}. Settings that cannot change say why in their tooltips."

@@ -8,10 +8,10 @@ import shutil
 import signal
 import subprocess
 import sys
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
+import torch
 from filelock import FileLock
 
 from core.batches import verification
@@ -42,12 +42,13 @@ from core.runs import checkpoint
 from core.runs import state as state_module
 from core.runs.catalog import Catalog
 from core.runs.folder import Workspace
+from core.runs.loading import load_model, read_optimizer
 from core.tasks.training.resume_run import resume_run
 from core.tasks.training.train_model import train_model
 from core.trainer import samples as run_samples
 from core.trainer import session as run_session
 from core.training import compute, loss
-from core.training.schedule import learning_rate_at
+from core.training.schedule import MOST_MADE_UP, learning_rate_at
 from tests.core.runs.altered import alter_state, make_first_format
 
 ROOT = Path(__file__).parents[4]
@@ -533,26 +534,102 @@ def rates(events):
     return [event.learning_rate for event in events if isinstance(event, StepDone)]
 
 
-def test_a_longer_run_goes_on_at_the_learning_rate_that_it_has(stopped):
-    before = rates(Catalog(stopped).events("a"))
-    after = rates(resume(stopped, {"training.max_steps": 60, "training.eval_interval": 60}))
-    expected = learning_rate_at(3, Catalog(stopped).config("a").training, STEPS)
-    assert before[-1] > after[0] == pytest.approx(expected)
-    assert all(one > other for one, other in pairwise(after))
-    assert after[-1] == pytest.approx(1e-4, rel=0.01)
+def weights_at(workspace, step, name="a"):
+    return (workspace.run(name).checkpoint(step) / "model.safetensors").read_bytes()
 
 
-def test_a_finished_run_goes_on_at_the_rate_that_it_ended_with(trained):
-    before = rates(Catalog(trained).events("first"))
-    after = rates(resume(trained, {"training.max_steps": 12}, name="first"))
-    assert max(after) <= before[-1]
-    assert after == [pytest.approx(1e-4)] * 6
+TO_ZERO = {"training.min_learning_rate": 0.0, "training.keep_checkpoints": 20}
+
+
+@pytest.mark.parametrize("schedule", ["linear", "cosine", "constant"])
+@pytest.mark.parametrize("average_decay", [0.0, 0.97])
+def test_extended_run_follows_schedule_of_a_run_planned_long(filled, tiny, schedule, average_decay):
+    config = tiny(
+        TO_ZERO | {"training.schedule": schedule, "training.average_decay": average_decay, **STEADY}
+    )
+    list(train_model(filled, "a", config, StopToken()))
+    after = rates(resume(filled, {"training.max_steps": 106}))
+    longer = with_settings(config, {"training.max_steps": 106}).training
+    planned = [learning_rate_at(step, longer, 106) for step in range(STEPS, 106)]
+    if schedule == "constant":
+        assert after == planned
+    else:
+        # 2 % of the 100 steps that are left are a warm-up from the 0 that the run had come to
+        assert after[:2] == sorted(after[:2])
+        assert after[2:] == pytest.approx(planned[2:], rel=0.03)
+    assert min(after) > 0
+    assert weights_at(filled, 106) != weights_at(filled, STEPS)
+
+
+STEADY = {"training.eval_interval": 200, "training.sample_tokens": 0}
+
+
+def test_run_extended_by_one_step_takes_it_at_the_planned_rate(filled, tiny):
+    list(train_model(filled, "a", tiny(TO_ZERO), StopToken()))
+    [rate] = rates(resume(filled, {"training.max_steps": STEPS + 1}))
+    planned = learning_rate_at(STEPS, tiny(TO_ZERO).training, STEPS + 1)
+    assert 0 < planned < rate <= MOST_MADE_UP * planned
+    assert weights_at(filled, STEPS + 1) != weights_at(filled, STEPS)
+
+
+def test_run_extended_twice_equals_its_plan_each_time(filled, tiny):
+    list(train_model(filled, "a", tiny(TO_ZERO | STEADY), StopToken()))
+    resume(filled, {"training.max_steps": 20})
+    after = rates(resume(filled, {"training.max_steps": 60}))
+    longest = tiny(TO_ZERO | {"training.max_steps": 60}).training
+    assert after[1:] == pytest.approx(
+        [learning_rate_at(step, longest, 60) for step in range(21, 60)], rel=0.4
+    )
+    assert 0 < after[0] < after[1] <= longest.learning_rate
+
+
+def test_extended_run_that_is_killed_goes_on_with_the_same_steps(filled, tiny, tmp_path):
+    config = tiny(TO_ZERO | {"training.average_decay": 0.9, "training.eval_interval": 50})
+    list(train_model(filled, "a", config, StopToken()))
+    other = Workspace(shutil.copytree(filled.root, tmp_path / "copy"))
+    longer = {"training.max_steps": 206}  # with a warm-up of 4 steps
+    resume(filled, longer)
+    stop = StopToken()
+    for event in resume_run(other, "a", longer, stop):
+        if isinstance(event, StepDone) and event.step == STEPS + 2:
+            stop.set()
+    resume(other)
+    assert told(other) == told(filled)
+    assert weights_at(other, 206) == weights_at(filled, 206)
+
+
+def test_finished_run_of_an_earlier_version_leaves_its_rate_of_0(filled, tiny):
+    config = tiny(TO_ZERO | STEADY | {"training.max_steps": 30})
+    stopped_at(filled, config, 10)
+    alter_state(filled.run("a").checkpoint(10), schedule_from=(6, 0.0))
+    after = rates(resume(filled))
+    assert after[1:] == [learning_rate_at(step, config.training, 30) for step in range(11, 30)]
+    assert min(after) > 0
+
+
+def test_average_of_an_extended_run_is_of_its_own_steps(filled, tiny):
+    config = tiny(TO_ZERO | {"training.average_decay": 0.9999})
+    list(train_model(filled, "a", config, StopToken()))
+    resume(filled, {"training.max_steps": STEPS + 1})
+    state = state_module.read_state(filled.run("a").checkpoint(STEPS + 1))
+    tensors = read_optimizer(filled.run("a").checkpoint(STEPS + 1), state)
+    model = load_model(filled.run("a"), "last").model
+    weight = tensors["token_embedding.weight.other_weight"]
+    assert torch.equal(model.token_embedding.weight, weight)  # the mean of one step is its weight
+
+
+def test_extended_run_gives_early_stopping_a_new_start(filled, tiny):
+    stops = {"training.early_stopping_patience": 2, "training.early_stopping_min_delta": 5.0}
+    list(train_model(filled, "a", tiny(TO_ZERO | stops | {"training.max_steps": 20}), StopToken()))
+    assert Catalog(filled).summary("a").step == 4
+    [*_, ended] = resume(filled, {"training.max_steps": 40})
+    assert (ended.step, ended.reason) == (10, "early_stopped")  # 6 is the first to compare with
 
 
 def test_a_learning_rate_halved_on_the_way_is_half_of_what_it_was(stopped):
+    changes = {"training.learning_rate": 5e-4, "training.min_learning_rate": 5e-5}
     plain = learning_rate_at(3, Catalog(stopped).config("a").training, STEPS)
-    halved = rates(resume(stopped, {"training.learning_rate": 5e-4}))
-    assert halved[0] == pytest.approx(plain / 2)
+    assert rates(resume(stopped, changes))[0] == pytest.approx(plain / 2)
 
 
 def test_a_schedule_changed_once_is_kept_by_the_next_resume(stopped, tmp_path):

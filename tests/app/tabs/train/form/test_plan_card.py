@@ -84,7 +84,9 @@ def test_the_rows_follow_the_form(tab):
     assert all(before.values())
     tab.form.show_run(preset_run("medium"))
     changed = [name for name in before if shown(tab, name) != before[name]]
-    assert changed == ["quality", "memory", "disk", "parameters", "corpus", "ratio", "epochs"]
+    assert changed == [
+        *("quality", "memory", "disk", "learning_rate", "parameters", "corpus", "ratio", "epochs")
+    ]
 
 
 def test_bars_show_how_much_of_what_there_is_would_be_taken(tab):
@@ -147,6 +149,7 @@ def test_some_facts_are_seen_at_first_and_the_others_with_the_details(tab):
         "time",
         "memory",
         "disk",
+        "learning_rate",
     ]
     tab.form.details.button.click()
     assert all(value.isVisible() for value in tab.plan.values.values())
@@ -169,6 +172,29 @@ def test_the_card_takes_a_third_of_its_column(tab):
     tab.form.show_run(preset_run("gpt2"))
     tab.plan.show_machine(Machine(5 * 10**9, 6 * 10**9, StepTimes(300.0, 30.0)))
     assert 3 * tab.plan.sizeHint().height() < 1.15 * tab.height()
+
+
+# The learning rate
+
+
+def test_plan_draws_the_learning_rate_and_says_it_in_words(tab):
+    plot = tab.plan.rate_plot
+    assert plot.isVisible()
+    sentence = "0 → 2.0e-2 in 6 steps, then linearly to 0 at step 400"
+    assert shown(tab, "learning_rate") == plot.accessibleDescription() == sentence
+    assert plot.points[1:] == ((6, 0.02), (400, 0.0))
+    assert plot.accessibleName() == "Learning rate over the run's steps"
+    colours = {plot.grab().toImage().pixelColor(x, y).name() for x in range(60, 300) for y in range(30)}
+    assert len(colours) > 3  # a curve is drawn
+
+
+def test_plan_of_unknown_length_has_no_rate_plot(tab):
+    tab.form.show_run(with_settings(preset_run("starter"), {"training.horizon": "minutes"}))
+    assert not tab.plan.rate_plot.isVisible()
+    assert shown(tab, "learning_rate") == "not known yet"
+    tab.plan.show_machine(Machine(times=StepTimes(0.5, 0.0)))
+    assert tab.plan.rate_plot.isVisible()
+    assert "≈ " in shown(tab, "learning_rate")
 
 
 # Warnings

@@ -11,7 +11,10 @@ from app.tabs.train.tab import TrainTab
 from core.config.presets import preset_run
 from core.config.toml import with_settings
 from core.corpus.passages import CorpusTotals
+from core.planning.horizon import Epoch
+from core.planning.run_plan import ResumedRun
 from core.runs.catalog import RunSummary
+from core.runs.state import CheckpointState
 
 LEFT = Qt.MouseButton.LeftButton
 STOPPED = RunSummary(
@@ -103,6 +106,38 @@ def test_a_run_that_goes_on_shows_its_settings_and_keeps_what_made_it(stopped):
     assert not stopped.form.tokenizer_button.isEnabled()
 
 
+def test_plan_of_a_longer_run_shows_its_rate_from_the_last_checkpoint(finished):
+    state = CheckpointState(
+        step=400,
+        tokens=0,
+        seconds=40.0,
+        parameters=1,
+        vocab_size=300,
+        windows=3200,
+        precision="float32",
+        train_loss=2.0,
+        val_loss=2.0,
+        best_val_loss=2.0,
+        best_step=400,
+        dataset="",
+        scaler={},
+        planned_steps=400,
+        settings=LEARNED.model_dump(mode="json"),
+    )
+    resumed = ResumedRun(state, Epoch(1000.0, 1e6))
+    tab = finished
+    tab.start_mode.resume_chosen.disconnect()
+    tab.start_mode.resume_chosen.connect(lambda name: tab.start_mode.show_resume(name, LEARNED, resumed))
+    choose(tab, Origin.RESUME)
+    assert not tab.plan.rate_plot.isVisible()  # it has taken all of its steps
+    tab.start_from.longer_button.click()
+    assert tab.plan.values["learning_rate"].text().startswith("0 → 4.8")
+    assert tab.plan.values["learning_rate"].text().endswith("in 8 steps, then linearly to 0 at step 800")
+    assert tab.plan.rate_plot.points[0][0] == 400
+    choose(tab, Origin.NEW)
+    assert tab.plan.rate_plot.points[0][0] == 0
+
+
 def test_what_cannot_change_says_why(stopped):
     choose(stopped, Origin.RESUME)
     assert "it determines the order of the text" in editor(stopped, "training.seed").toolTip()
@@ -115,7 +150,7 @@ def test_each_change_is_explained_before_the_start(stopped):
     editor(stopped, "training.max_steps").show_value(900)
     assert stopped.changes_note.isVisible()
     assert stopped.changes_note.text().startswith(
-        "Steps is now 900 instead of 400. The learning rate continues"
+        "Steps is now 900 instead of 400. The schedule is planned again"
     )
     for name, value in (("batch_size", 16), ("weight_decay", 0.2)):
         editor(stopped, f"training.{name}").show_value(value)
@@ -141,7 +176,7 @@ def test_a_run_goes_on_without_any_text_in_the_library(stopped):
 
 def test_a_finished_run_says_what_can_be_done_and_offers_both(finished, qtbot):
     choose(finished, Origin.RESUME)
-    assert "without a warm-up" in finished.start_from.note.text()
+    assert "over a short warm-up" in finished.start_from.note.text()
     assert not finished.buttons.start_button.isEnabled()
     assert "train it longer, or fine-tune it" in finished.buttons.start_button.toolTip()
     qtbot.mouseClick(finished.start_from.longer_button, LEFT)
