@@ -24,10 +24,11 @@ from core.inspection.changes import Changes, Head
 from core.runs.journal import read_events
 from core.tasks.chat.compare_replies import ComparedPrompt, compare_replies
 from core.tasks.chat.next_token import candidates, next_token
-from core.tasks.chat.reply import complete
+from core.tasks.chat.reply import complete, samples
 from core.tasks.inspection.inspect_checkpoints import inspect_checkpoints
 from core.tasks.inspection.inspect_phrase import InspectRequest, inspect_with_baseline
 from core.tasks.inspection.open_plane import open_plane
+from core.tasks.inspection.patch_phrases import PatchRequest, patch_phrases
 from core.tasks.models.compared_models import ComparedModels, Side
 from core.tasks.models.open_model import open_model
 from core.tasks.models.run_checkpoints import RunCheckpoints
@@ -153,7 +154,10 @@ def test_stand_in_refuses_what_the_gpu_refuses(gpu):
     [
         {},
         {"model.positions": "rotary", "model.tied_embeddings": True, "training.optimizer": "muon"},
-        {"training.average_decay": 0.9, "training.micro_batch_size": 1, "training.lora_rank": 0},
+        pytest.param(
+            {"training.average_decay": 0.9, "training.micro_batch_size": 1, "training.teachers": 1},
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 def test_training_and_resuming_reach_the_losses_of_a_processor(trained, tiny, gpu, changes):
@@ -187,6 +191,16 @@ def test_replies_are_those_of_a_processor(trained, model, documents):
         for each in (model, twin)
     ]
     assert texts[0] == texts[1] != ""
+
+
+def test_several_replies_lean_on_documents(model):
+    sampling = SamplingConfig(seed=3, max_new_tokens=6, documents=0.5)
+    assert len(result_of(samples(model, "the ", sampling, 3, StopToken(), answers=False))) == 3
+
+
+def test_phrases_are_patched(model):
+    request = PatchRequest(InspectRequest("the cat"), "the dog")
+    assert result_of(patch_phrases(model, request, StopToken())) is not None
 
 
 def test_other_weight_formats_are_decoded(model):

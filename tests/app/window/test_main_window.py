@@ -98,7 +98,7 @@ def test_the_edit_menu_takes_back_what_was_done_to_documents(qtbot, window, work
     action(window, "Remove").trigger()
     qtbot.waitUntil(lambda: window.corpus_tab.table.rowCount() == 0)
     assert undo.text() == "&Undo remove 1 document"
-    assert window.statusBar().currentMessage().startswith("Removed 1 document; the files stay")
+    assert window.corpus_tab.undo_offers.texts() == ["Removed 1 document. The files stay where they are."]
     undo.trigger()
     qtbot.waitUntil(lambda: window.corpus_tab.table.rowCount() == 1)
 
