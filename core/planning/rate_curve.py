@@ -38,8 +38,7 @@ def rate_curve(training: TrainingConfig, plan: Plan, step: int = 0, about: str =
     peak = written_rate(plan.learning_rate(top, training))
     end = about + number(plan.steps)
     if plan.warmup(training) >= plan.steps and top == plan.steps:
-        never = f"{peak} at step {end}, the end of the run: the warm-up is longer"
-        return RateCurve(points, f"{written_rate(rises_from if step else 0)} → {never}")
+        return RateCurve(points, f"{written_rate(rises_from if step else 0)} → {peak} at step {end}")
     fall = FALLS[training.schedule].format(least=written_rate(points[-1][1]), steps=end)
     if top == step:
         return RateCurve(points, f"{peak}, then {fall}")

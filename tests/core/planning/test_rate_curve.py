@@ -39,7 +39,7 @@ def test_rate_is_written_with_up_to_three_digits(rate, text):
         ({"schedule": "constant"}, "0 → 1.0e-3 in 40 steps, then constant until step 400"),
         ({"warmup_steps": 0}, "1.0e-3, then linearly to 0 at step 400"),
         ({"warmup_steps": 1}, "0 → 1.0e-3 in 1 step, then linearly to 0 at step 400"),
-        ({"warmup_steps": 499}, "0 → 8.02e-4 at step 400, the end of the run: the warm-up is longer"),
+        ({"warmup_steps": 499}, "0 → 8.02e-4 at step 400"),
         ({"step": 220}, "5.0e-4, then linearly to 0 at step 400"),
         (
             {"step": 200, "steps": 400, "rewarm": Rewarm(200, 0.0, 4)},

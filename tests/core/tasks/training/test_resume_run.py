@@ -556,7 +556,7 @@ def test_extended_run_follows_schedule_of_a_run_planned_long(filled, tiny, sched
     else:
         # 2 % of the 100 steps that are left are a warm-up from the 0 that the run had come to
         assert after[:2] == sorted(after[:2])
-        assert after[2:] == pytest.approx(planned[2:], rel=0.03)
+        assert after[2:] == pytest.approx(planned[2:], rel=0.05)
     assert min(after) > 0
     assert weights_at(filled, 106) != weights_at(filled, STEPS)
 
@@ -577,10 +577,10 @@ def test_run_extended_twice_equals_its_plan_each_time(filled, tiny):
     resume(filled, {"training.max_steps": 20})
     after = rates(resume(filled, {"training.max_steps": 60}))
     longest = tiny(TO_ZERO | {"training.max_steps": 60}).training
-    assert after[1:] == pytest.approx(
-        [learning_rate_at(step, longest, 60) for step in range(21, 60)], rel=0.4
-    )
-    assert 0 < after[0] < after[1] <= longest.learning_rate
+    planned = [learning_rate_at(step, longest, 60) for step in range(20, 60)]
+    assert 0 < after[0] < planned[0]
+    assert all(low <= rate <= longest.learning_rate for low, rate in zip(planned[1:], after[1:], strict=True))
+    assert after[-1] <= MOST_MADE_UP * planned[-1]
 
 
 def test_extended_run_that_is_killed_goes_on_with_the_same_steps(filled, tiny, tmp_path):
@@ -697,7 +697,7 @@ def test_a_run_is_free_again_after_its_stream_is_closed(stopped):
 def test_a_damaged_last_checkpoint_is_reported_and_the_run_goes_on_from_the_one_before(stopped):
     cut_short(stopped.run("a").checkpoint(3) / "optimizer.safetensors")
     events = resume(stopped)
-    notices = [event.text for event in events if isinstance(event, Notice)]
+    notices = [event.text for event in events if isinstance(event, Notice) and not event.is_detail]
     assert notices == ["The checkpoint of step 3 is damaged, so the run continues from step 2."]
     assert [event.step for event in events if isinstance(event, StepDone)] == [3, 4, 5, 6]
 
