@@ -106,6 +106,7 @@ class TrainController(TabController):
         tab.buttons.stop_requested.connect(self._stop)
         tab.prompts_chosen.connect(self._change_prompts)
         tab.remarks.action_requested.connect(self._change_course)
+        tab.verdict.action_requested.connect(self._change_course)
         tab.chooser.chosen.connect(self._show_history)
         self.shown.whole.connect(self._measure_baselines)
         self.queue.changed.connect(self._runs.refresh)

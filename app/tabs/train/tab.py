@@ -183,7 +183,8 @@ class TrainTab(Tab):
         """Make room for the curves of another run."""
         self._progress, self._followed = Progress(), ""
         self.head.show_name(name)
-        self.remarks.forget()
+        for banner in (self.remarks, self.verdict):
+            banner.forget()
         self.curves.clear(name)
         self.samples.forget()
         self._show_progress()
@@ -227,7 +228,8 @@ class TrainTab(Tab):
                 self.samples.add_all(alike)
             elif kind is Notice:
                 self._show_notices(alike)
-        self.remarks.show_events(events)
+        for banner in (self.remarks, self.verdict):
+            banner.show_events(events)
         self.curves.show_events(events)
         self._show_progress()
 
@@ -287,13 +289,13 @@ class TrainTab(Tab):
         self.queue = QueuePanel()
         self.chooser = RunChooser()
         self.head = RunHead()
-        self.remarks = RemarkBanner()
+        self.remarks, self.verdict = RemarkBanner(), RemarkBanner(verdicts=True)
         self.curves = Curves()
         self.samples = Samples()
 
     def _lay_out(self) -> None:
         facts = [self.queue, self.plan, self.changes_note]
-        self.run_column = RunColumn(self.chooser, self.head, self.curves, self.samples)
+        self.run_column = RunColumn(self.chooser, self.head, self.verdict, self.curves, self.samples)
         form = FormColumn([self.start_from, self.form, self.plan.more], facts, self.start_row)
         sizes = [FORM_WIDTH_PX, 3 * FORM_WIDTH_PX]
         split = Splitter("trainSplitter", Qt.Orientation.Horizontal, [form, self.run_column], sizes)
@@ -432,8 +434,9 @@ class TrainTab(Tab):
             prefix = self._followed or ("" if self._looks_elsewhere else self._prefix())
             self.head.show_progress(self._progress, live=live or self._followed == FOLLOWED, prefix=prefix)
             here = self._progress.has_checkpoint and not self._followed
-            self.remarks.set_possible(
-                live=live and not self._state.is_stopping,
-                resumable=not self._state.is_active and here,
-                finished=self._progress.share() == 1,
-            )
+            for banner in (self.remarks, self.verdict):
+                banner.set_possible(
+                    live=live and not self._state.is_stopping,
+                    resumable=not self._state.is_active and here,
+                    finished=self._progress.share() == 1,
+                )

@@ -1,4 +1,6 @@
-"""What the doctor says about a run's curves, a remark at a time over their corner, and the one thing to do about it."""
+"""What the doctor says about a run's curves, a remark at a time, and the one thing to do about it: over their corner, or at
+the end of the run above them, as its verdict.
+"""
 
 from collections.abc import Sequence
 
@@ -28,11 +30,13 @@ class RemarkBanner(QFrame):
 
     action_requested = Signal(str)
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, parent: QWidget | None = None, *, verdicts: bool = False) -> None:
+        """With `verdicts`, it shows the verdict and no other remark; else all other remarks."""
         super().__init__(parent)
-        self.setObjectName("remarkBanner")
-        self.setAccessibleName("Remarks about the run")
-        set_role(self, "caution")
+        self._verdicts = verdicts
+        self.setObjectName("verdictBanner" if verdicts else "remarkBanner")
+        self.setAccessibleName("Verdict on the run" if verdicts else "Remarks about the run")
+        set_role(self, "notice" if verdicts else "caution")
         self._remarks: list[RemarkMade] = []
         self._shown = 0  # which of them
         self._possible: Sequence[str] = ()
@@ -44,7 +48,7 @@ class RemarkBanner(QFrame):
         """Take in the remarks among a run's events; those of steps that it takes again are forgotten."""
         before = len(self._remarks)
         for event in events:
-            if isinstance(event, RemarkMade):
+            if isinstance(event, RemarkMade) and (event.kind == VERDICT) == self._verdicts:
                 self._remarks.append(event)
             elif isinstance(event, RunPrepared):
                 kept = [
@@ -89,7 +93,11 @@ class RemarkBanner(QFrame):
         self.hide()
 
     def _make_widgets(self) -> None:
-        self.picture = Picture("info", "warning", PICTURE_PX)
+        self.picture = (
+            Picture("check", "accent", PICTURE_PX)
+            if self._verdicts
+            else Picture("info", "warning", PICTURE_PX)
+        )
         self.sentence = Label(objectName="remarkLabel", wordWrap=True)
         self.sentence.setTextInteractionFlags(
             Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
@@ -117,11 +125,8 @@ class RemarkBanner(QFrame):
 
     def _show_remark(self) -> None:
         remark, count = self._remarks[self._shown], len(self._remarks)
-        is_verdict = remark.kind == VERDICT
-        set_role(self, "notice" if is_verdict else "caution")
-        self.picture.choose("check" if is_verdict else "info", "accent" if is_verdict else "warning")
         text = f"{remark.message} {remark.remedy}"
-        if not is_verdict:
+        if not self._verdicts:
             text = f"Step {remark.step:,}: {text}"
         self.sentence.setText(text)
         self.sentence.setAccessibleName(text)

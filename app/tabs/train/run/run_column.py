@@ -1,4 +1,4 @@
-"""The right column of the Train tab: where a run stands, its charts and its samples, or what will appear there."""
+"""The right column of the Train tab: where a run stands, its verdict, charts and samples, or what will appear there."""
 
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtWidgets import QStackedWidget, QWidget
@@ -6,18 +6,19 @@ from PySide6.QtWidgets import QStackedWidget, QWidget
 from app.widgets.controls.small import scrolled
 from app.widgets.controls.splitter import Splitter
 from app.widgets.empty_state import EmptyState
-from app.widgets.layout import column
+from app.widgets.layout import boxed, column
 
 NO_RUN = "Press Start, or look at an earlier run."
 
 
 class RunColumn(QWidget):
-    """Empty until there is a run to show; charts and samples scroll where the window is low."""
+    """Empty until there is a run to show; its verdict, charts and samples scroll where the window is low."""
 
     def __init__(
         self,
         chooser: QWidget,
         head: QWidget,
+        verdict: QWidget,
         curves: QWidget,
         samples: QWidget,
         parent: QWidget | None = None,
@@ -27,7 +28,7 @@ class RunColumn(QWidget):
         self.pages = QStackedWidget()
         self.pages.addWidget(EmptyState("Training curves will appear here", NO_RUN))
         self._split = split
-        self.pages.addWidget(scrolled(split))
+        self.pages.addWidget(scrolled(boxed(column(verdict, (split, 1)))))
         column(chooser, head, (self.pages, 1), of=self)
 
     def minimumSizeHint(self) -> QSize:

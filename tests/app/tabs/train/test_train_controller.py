@@ -13,7 +13,7 @@ from app.tabs.train.tab import TrainTab
 from app.widgets.controls.splitter import Splitter
 from core.config.corpus import CorpusConfig
 from core.config.presets import AUTO, preset_run
-from core.config.remark_actions import BACK_TO_BEST, HALVE_LEARNING_RATE, STOP
+from core.config.remark_actions import ADD_DOCUMENTS, BACK_TO_BEST, CHAT, HALVE_LEARNING_RATE, STOP
 from core.config.run import RunConfig
 from core.config.toml import parse_run, run_to_toml, with_settings
 from core.corpus.passages import CorpusTotals
@@ -276,6 +276,15 @@ def test_a_course_is_not_taken_by_another_run(tab, slow_settings, controller, qu
     qtbot.waitUntil(lambda: not queues.busy("settings"))
     stop(tab, qtbot, controller)
     assert [asked[0] for asked in training.asked] == ["other"]
+
+
+@pytest.mark.parametrize("action", [ADD_DOCUMENTS, CHAT])
+def test_verdict_button_leads_to_another_tab(tab, controller, qtbot, action):
+    controller.shown.leave()
+    ways = controller.context.ways
+    asked = {ADD_DOCUMENTS: ways.corpus_requested, CHAT: ways.chat_requested}[action]
+    with qtbot.waitSignal(asked):
+        tab.verdict.action_requested.emit(action)
 
 
 def test_a_run_goes_on_with_what_was_changed_in_the_form(tab, earlier_run, controller, training, qtbot):

@@ -4,7 +4,17 @@ import pytest
 from PySide6.QtCore import Qt
 
 from app.tabs.train.run.remark_banner import RemarkBanner
-from core.config.remark_actions import BACK_TO_BEST, HALVE_LEARNING_RATE, STOP, TITLES
+from core.config.doctor import VERDICT
+from core.config.remark_actions import (
+    ADD_DOCUMENTS,
+    BACK_TO_BEST,
+    CHAT,
+    CONTINUE,
+    HALVE_LEARNING_RATE,
+    STOP,
+    TITLES,
+    TRAIN_LONGER,
+)
 from core.events.runs import RemarkMade
 from tests.app.tabs.train.conftest import prepared
 
@@ -95,3 +105,45 @@ def test_the_keyboard_is_never_left_on_a_button_that_is_off(banner, qtbot):
     banner.earlier_button.setFocus()
     qtbot.keyClick(banner.earlier_button, Qt.Key.Key_Space)
     assert banner.focusWidget() is banner.later_button
+
+
+# The verdict
+
+
+def verdict(step, action=TRAIN_LONGER):
+    return RemarkMade(step, VERDICT, "The model has learned words.", "Train it longer.", action)
+
+
+@pytest.fixture
+def verdict_banner(qtbot):
+    banner = RemarkBanner(verdicts=True)
+    qtbot.addWidget(banner)
+    banner.set_possible(live=False, resumable=True, finished=True)
+    return banner
+
+
+def test_verdict_is_shown_apart_from_other_remarks(banner, verdict_banner):
+    for one in (banner, verdict_banner):
+        one.show_events([remark(10), verdict(20)])
+    assert banner.sentence.text().startswith("Step 10:")
+    assert verdict_banner.sentence.text() == "The model has learned words. Train it longer."
+    assert not verdict_banner.place.isVisible()
+
+
+@pytest.mark.parametrize("action", [TRAIN_LONGER, ADD_DOCUMENTS, CHAT])
+def test_verdict_of_a_finished_run_offers_its_action(verdict_banner, qtbot, action):
+    verdict_banner.show_events([verdict(20, action)])
+    with qtbot.waitSignal(verdict_banner.action_requested) as asked:
+        qtbot.mouseClick(verdict_banner.action_button, LEFT)
+    assert asked.args == [action]
+
+
+def test_verdict_of_a_stopped_run_offers_to_continue(verdict_banner):
+    verdict_banner.set_possible(live=False, resumable=True, finished=False)
+    verdict_banner.show_events([verdict(20, CONTINUE)])
+    assert verdict_banner.action_button.text() == TITLES[CONTINUE]
+
+
+def test_verdict_goes_when_the_run_continues(verdict_banner):
+    verdict_banner.show_events([verdict(20), prepared(40, start_step=20)])
+    assert verdict_banner.isHidden()
