@@ -1,7 +1,7 @@
 """How large a window may be and where it may stand: never beyond the part of its screen that is free for windows."""
 
 from PySide6.QtCore import QPoint, QRect, QSize, Qt
-from PySide6.QtWidgets import QMainWindow, QTabWidget, QWidget
+from PySide6.QtWidgets import QWidget
 
 TITLE_BAR_PX = 32  # until the window manager has reported how large its frame is
 FILLING = Qt.WindowState.WindowMaximized | Qt.WindowState.WindowFullScreen
@@ -50,21 +50,3 @@ def fitted(wanted: QRect, room: QRect) -> QRect:
         min(max(wanted.left(), room.left()), rightmost), min(max(wanted.top(), room.top()), lowest)
     )
     return QRect(corner, size)
-
-
-class BoundedTabs(QTabWidget):
-    """A window's tabs, which never ask for more than its screen has, whatever the pages in them would like."""
-
-    def __init__(self, window: QMainWindow) -> None:
-        super().__init__(window)
-        self.setObjectName("tabs")
-        self.setDocumentMode(True)
-        self._window = window
-
-    def minimumSizeHint(self) -> QSize:
-        room, menu_bar = room_for(self._window).size(), self._window.menuBar()
-        menu_height = max(
-            menu_bar.sizeHint().height(), menu_bar.heightForWidth(room.width())
-        )  # as the layout does
-        bars = menu_height + self._window.statusBar().sizeHint().height()
-        return super().minimumSizeHint().boundedTo(room - QSize(0, bars))

@@ -22,6 +22,7 @@ from core.wording import counted, number
 RETRY_TIP = "Read the selected files that failed again"
 READ_NOW_TIP = "Read the selected files that an import was cancelled before"
 MOST_OPENED = 10  # files or folders at once: more windows than that nobody means
+ICON_FRAME_PX = 18  # as the style sheet has it
 _WITH_TEXT = Qt.ToolButtonStyle.ToolButtonTextBesideIcon
 _ICON = Qt.ToolButtonStyle.ToolButtonIconOnly
 
@@ -254,7 +255,9 @@ class ActionRow(QWidget):
         return QSize(super().sizeHint().width(), self.near_button.sizeHint().height())
 
     def minimumSizeHint(self) -> QSize:
-        return QSize(self.count_label.sizeHint().width(), self.sizeHint().height())
+        there = [button for button in self._buttons if not button.isHidden()]
+        icons = sum(button.iconSize().width() + ICON_FRAME_PX + TINY for button in there)
+        return QSize(self.count_label.sizeHint().width() + icons, self.sizeHint().height())
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

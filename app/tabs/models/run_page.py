@@ -3,6 +3,7 @@
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QFrame, QLineEdit, QPlainTextEdit, QStackedWidget, QWidget
 
+from app.widgets.controls.elided_label import ElidedLabel
 from app.widgets.controls.section import Section
 from app.widgets.controls.small import named_button, scrolled
 from app.widgets.fact import Fact
@@ -241,7 +242,7 @@ class RunPageView(QFrame):
         self.delete_button.clicked.connect(self._ask_to_delete)
 
     def _lay_out(self) -> None:
-        self.title = Label(objectName="runTitle", role="subtitle")
+        self.title = ElidedLabel(objectName="runTitle", role="subtitle")
         self.problem = Label(objectName="runProblem", wordWrap=True, visible=False, role="error")
         self.settings_label = Label(objectName="changedSettings", wordWrap=True)
         self.settings_label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)

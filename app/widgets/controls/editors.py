@@ -27,6 +27,7 @@ from app.widgets.icons import give_icon
 from app.widgets.theme import LARGE, SMALL
 from core.config.setting import Setting
 
+WIDEST_NUMBER, NUMBER_FRAME_PX = "0.0000", 40  # the frame is that of the style sheet, with both arrows
 FEWEST_CHARACTERS = 6  # of a choice that are always seen
 ESCAPES = {"\\n": "\n", "\\t": "\t"}
 IN_THOUSANDS = re.compile(r"-?[1-9]\d{0,2}([, ])\d{3}(?:\1\d{3})*")  # which "0,95" and "1,5" are not
@@ -78,6 +79,15 @@ class NumberEdit(QAbstractSpinBox):
             text = self.lineEdit().geometry()
             left = text.right() + 1 - self._mark.width()
             self._mark.setGeometry(left, text.top(), self._mark.width(), text.height())
+
+    def sizeHint(self) -> QSize:
+        """Return room for `WIDEST_NUMBER`, and for the mark."""
+        mark = 0 if self._mark is None else self._mark.width()
+        width = self.fontMetrics().horizontalAdvance(WIDEST_NUMBER) + mark + NUMBER_FRAME_PX
+        return QSize(width, super().sizeHint().height())
+
+    def minimumSizeHint(self) -> QSize:
+        return self.sizeHint()
 
     def show_value(self, value: float | None) -> None:
         self.lineEdit().setText(number_text(value))

@@ -33,7 +33,8 @@ class RunColumn(QWidget):
     def minimumSizeHint(self) -> QSize:
         """As wide as the charts need it: they scroll up and down only."""
         hint = super().minimumSizeHint()
-        return QSize(max(hint.width(), self._split.minimumSizeHint().width()), hint.height())
+        width = max(hint.width(), self._split.minimumSizeHint().width())
+        return QSize(width, max(hint.height(), self.layout().totalMinimumHeightForWidth(max(width, self.width()))))
 
     def show_run(self) -> None:
         """There is a run."""

@@ -10,8 +10,9 @@ from app.tabs.train.run.sample_steps import SampleSteps
 from app.widgets.controls.elided_box import ElidedBox
 from app.widgets.controls.slider import ClickSlider
 from app.widgets.controls.small import toggle_button, tool_button
+from app.widgets.flow_layout import flow
 from app.widgets.label import Label
-from app.widgets.layout import column, row
+from app.widgets.layout import column
 from app.widgets.text_difference import difference, told
 from app.widgets.text_look import look, marked
 from app.widgets.theme import TINY, set_role
@@ -214,7 +215,7 @@ class Samples(QWidget):
 
     def _lay_out(self) -> None:
         here = self.title, self.prompts_button, (self.prompt_box, 2), (self.slider, 3), self.label
-        head = row(*here, self.compare_button, (self.base_slider, 2), self.base_label)
+        head = flow(*here, self.compare_button, (self.base_slider, 2), self.base_label)
         column(head, (self.text, 1), of=self, spacing=TINY)
 
     def _connect(self) -> None:
