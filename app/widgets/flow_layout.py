@@ -6,7 +6,9 @@ from PySide6.QtWidgets import QLayout, QLayoutItem, QWidget
 from app.widgets.theme import SMALL
 
 
-def flow(*parts: QWidget | tuple[QWidget, int], of: QWidget | None = None, spacing: int = SMALL) -> "FlowLayout":
+def flow(
+    *parts: QWidget | tuple[QWidget, int], of: QWidget | None = None, spacing: int = SMALL
+) -> "FlowLayout":
     """Return a flow of widgets; `(widget, n)` takes n shares of the room that its line leaves."""
     layout = FlowLayout(of, spacing)
     for part in parts:
@@ -79,7 +81,10 @@ class FlowLayout(QLayout):
         top = room.top()
         for line in self._lines(room.width()):
             widths = self._widths(line, room.width())
-            height, left = max(_height(item, width) for item, width in zip(line, widths, strict=True)), room.left()
+            height, left = (
+                max(_height(item, width) for item, width in zip(line, widths, strict=True)),
+                room.left(),
+            )
             for item, width in zip(line, widths, strict=True) if move else ():
                 own = _height(item, width)
                 lower = (height - own) // 2  # they stand in the middle of their line
@@ -117,7 +122,8 @@ class FlowLayout(QLayout):
         left = max(room - sum(widths) - self.spacing() * (len(line) - 1), 0)
         shares = [self._share(item) for item in line]
         return [
-            width + (left * share // sum(shares) if share else 0) for width, share in zip(widths, shares, strict=True)
+            width + (left * share // sum(shares) if share else 0)
+            for width, share in zip(widths, shares, strict=True)
         ]
 
 

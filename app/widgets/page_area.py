@@ -6,7 +6,6 @@ from PySide6.QtWidgets import QStyle, QTabWidget, QWidget
 
 from app.widgets.controls.small import ScrollArea
 
-
 MIN_AREA = QSize(240, 120)
 
 
@@ -37,7 +36,10 @@ class PageArea(ScrollArea):
         return self.widget().sizeHint()
 
     def _fit(self) -> None:
-        room, bar = self.maximumViewportSize(), self.style().pixelMetric(QStyle.PixelMetric.PM_ScrollBarExtent)
+        room, bar = (
+            self.maximumViewportSize(),
+            self.style().pixelMetric(QStyle.PixelMetric.PM_ScrollBarExtent),
+        )
         size = self._needed(room)
         if size.height() > room.height():
             room.setWidth(room.width() - bar)

@@ -9,6 +9,7 @@ from PySide6.QtCore import (
     QModelIndex,
     QObject,
     QPersistentModelIndex,
+    QSize,
     QStringListModel,
     Qt,
     Signal,
@@ -197,9 +198,17 @@ class RowsView(QTableView):
             if column != self._widest:
                 self.setColumnWidth(column, width)
         if self._widest in least:
-            others = sum(self.columnWidth(column) for column in range(header.count()) if column != self._widest)
+            others = sum(
+                self.columnWidth(column) for column in range(header.count()) if column != self._widest
+            )
             self.setColumnWidth(self._widest, max(self.viewport().width() - others, least[self._widest]))
         self._is_fitting = False
+
+    def minimumSizeHint(self) -> QSize:
+        """Return room for the titles and two rows."""
+        lines = self.horizontalHeader().sizeHint().height() + 2 * self.verticalHeader().defaultSectionSize()
+        bar = self.horizontalScrollBar().sizeHint().height()
+        return QSize(super().minimumSizeHint().width(), lines + bar + 2 * self.frameWidth())
 
     @Slot(int, int, int)
     def _take_width(self, column: int, _before: int, now: int) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from PySide6.QtCore import QPoint, QRect, QSize, Qt
+from PySide6.QtCore import QRect, QSize, Qt
 from PySide6.QtGui import QFontMetrics
 from PySide6.QtWidgets import (
     QAbstractButton,
@@ -18,7 +18,6 @@ from PySide6.QtWidgets import (
     QScrollArea,
     QScrollBar,
     QStyle,
-    QStyleOptionButton,
     QStyleOptionComboBox,
     QToolButton,
     QWidget,
@@ -122,7 +121,7 @@ def _cut(widget: QWidget) -> Iterator[str]:
             needed = QSize(MIN_VIEWPORT_PX, 0)
         case QAbstractScrollArea():
             yield from _cut_in_viewport(widget)
-    if widget.width() < needed.width():
+    if widget.width() + TOLERANCE_PX < needed.width():
         yield f"{widget.width()} px wide, needs {needed.width()}"
     if widget.height() < needed.height():
         yield f"{widget.height()} px high, needs {needed.height()}"
@@ -138,7 +137,11 @@ def _elided(widget: QWidget, text: str) -> int:
 
 def _needed_by_label(label: QLabel) -> QSize:
     if not label.wordWrap():
-        return label.minimumSizeHint() if label.minimumWidth() != 1 else QSize(0, label.minimumSizeHint().height())
+        return (
+            label.minimumSizeHint()
+            if label.minimumWidth() != 1
+            else QSize(0, label.minimumSizeHint().height())
+        )
     frame = label.width() - label.contentsRect().width()
     words = QSize(max(_width(label, word) for word in label.text().split() or [""]) + frame, 0)
     return QSize(words.width(), label.heightForWidth(label.width()))

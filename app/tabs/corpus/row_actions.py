@@ -22,7 +22,6 @@ from core.wording import counted, number
 RETRY_TIP = "Read the selected files that failed again"
 READ_NOW_TIP = "Read the selected files that an import was cancelled before"
 MOST_OPENED = 10  # files or folders at once: more windows than that nobody means
-ICON_FRAME_PX = 18  # as the style sheet has it
 _WITH_TEXT = Qt.ToolButtonStyle.ToolButtonTextBesideIcon
 _ICON = Qt.ToolButtonStyle.ToolButtonIconOnly
 
@@ -256,7 +255,7 @@ class ActionRow(QWidget):
 
     def minimumSizeHint(self) -> QSize:
         there = [button for button in self._buttons if not button.isHidden()]
-        icons = sum(button.iconSize().width() + ICON_FRAME_PX + TINY for button in there)
+        icons = (self._tag_button.sizeHint().width() + TINY) * len(there)
         return QSize(self.count_label.sizeHint().width() + icons, self.sizeHint().height())
 
     def resizeEvent(self, event: QResizeEvent) -> None:

@@ -144,7 +144,7 @@ class InspectTab(Tab):
     def _lay_out(self) -> None:
         below = flow((self.selection, 1), self.changes_label, self.reset_button, self.compare_button)
         column(
-            row((self.choice, 1), (self.phrase, 3), spacing=MEDIUM),
+            flow((self.choice, 1), (self.phrase, 3), spacing=MEDIUM),
             below,
             (row(self.views, (self.pages, 1), spacing=MEDIUM), 1),
             self.status,

@@ -6,7 +6,6 @@ from PySide6.QtGui import QHelpEvent, QPainter, QPaintEvent
 from app.widgets.cut_text import shortened, tells_whole
 from app.widgets.label import Label
 
-
 SHORTEST = "Mm…"
 
 

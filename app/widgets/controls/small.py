@@ -1,6 +1,5 @@
 """Small controls that several tabs are made of, each set up the same way."""
 
-from typing import Any
 
 from PySide6.QtCore import QSize, Qt, Slot
 from PySide6.QtGui import QGuiApplication

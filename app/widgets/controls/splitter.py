@@ -54,7 +54,11 @@ class Splitter(QSplitter):
             return super().minimumSizeHint()
         least = self._least()
         handles = self.handleWidth() * (len(least) - 1)
-        height = sum(size.height() for size in least) + handles if self.is_stacked else max(size.height() for size in least)
+        height = (
+            sum(size.height() for size in least) + handles
+            if self.is_stacked
+            else max(size.height() for size in least)
+        )
         return QSize(max(size.width() for size in least), height)
 
     def resizeEvent(self, event: QResizeEvent) -> None:

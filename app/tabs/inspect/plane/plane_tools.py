@@ -6,9 +6,9 @@ from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent, QStandardItemModel
 from PySide6.QtWidgets import QComboBox, QLineEdit, QPushButton, QWidget
 
+from app.widgets.flow_layout import flow
 from app.widgets.label import Label
-from app.widgets.layout import STRETCH, row
-from app.widgets.theme import TINY, set_role
+from app.widgets.theme import set_role
 from core.inspection.plane import METHOD_TITLES, Method
 from core.wording import counted, number
 
@@ -94,14 +94,12 @@ class PlaneTools(QWidget):
             self.matches.setText(counted(found, "match", "matches") if found else "no match")
 
     def _lay_out(self) -> None:
-        row(
+        flow(
             self.method,
             self.colouring,
             (self.search, 1),
             self.matches,
-            STRETCH,
             self.measure,
-            TINY,
             self.zoom_out,
             self.zoom_in,
             self.fit,

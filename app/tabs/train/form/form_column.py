@@ -49,7 +49,8 @@ class FormColumn(QWidget):
         """Without the facts, which go into the form where the column is low."""
         hint = super().minimumSizeHint()
         seen = self._seen.minimumSize().height()
-        return QSize(hint.width(), hint.height() - seen)
+        height = max(hint.height(), self.layout().totalMinimumHeightForWidth(max(hint.width(), self.width())))
+        return QSize(hint.width(), height - seen)
 
     def _keep_width(self) -> None:
         bar = self.style().pixelMetric(QStyle.PixelMetric.PM_ScrollBarExtent, None, self.area)

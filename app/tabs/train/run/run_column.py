@@ -34,7 +34,9 @@ class RunColumn(QWidget):
         """As wide as the charts need it: they scroll up and down only."""
         hint = super().minimumSizeHint()
         width = max(hint.width(), self._split.minimumSizeHint().width())
-        return QSize(width, max(hint.height(), self.layout().totalMinimumHeightForWidth(max(width, self.width()))))
+        return QSize(
+            width, max(hint.height(), self.layout().totalMinimumHeightForWidth(max(width, self.width())))
+        )
 
     def show_run(self) -> None:
         """There is a run."""
