@@ -1,6 +1,6 @@
 """How large a window may be and where it may stand: never beyond the part of its screen that is free for windows."""
 
-from PySide6.QtCore import QPoint, QRect, QSize, Qt
+from PySide6.QtCore import QPoint, QRect, Qt
 from PySide6.QtWidgets import QWidget
 
 TITLE_BAR_PX = 32  # until the window manager has reported how large its frame is
@@ -35,11 +35,6 @@ def bring_to_front(window: QWidget) -> None:
     window.show()
     window.raise_()
     window.activateWindow()
-
-
-def bounded(window: QWidget, size: QSize) -> QSize:
-    """`size`, where the screen of `window` has room for it."""
-    return size.boundedTo(room_for(window).size())
 
 
 def fitted(wanted: QRect, room: QRect) -> QRect:

@@ -40,22 +40,23 @@ class PageArea(ScrollArea):
             self.maximumViewportSize(),
             self.style().pixelMetric(QStyle.PixelMetric.PM_ScrollBarExtent),
         )
-        size = self._needed(room)
+        size = needed_size(self.widget(), room)
         if size.height() > room.height():
             room.setWidth(room.width() - bar)
-            size = self._needed(room)
+            size = needed_size(self.widget(), room)
         if size.width() > room.width():
-            size = self._needed(room - QSize(0, bar))
+            size = needed_size(self.widget(), room - QSize(0, bar))
         self.widget().resize(size)
 
-    def _needed(self, room: QSize) -> QSize:
-        page = self.widget()
-        least = page.minimumSizeHint().expandedTo(page.minimumSize())
-        size = room.expandedTo(least)
-        layout = page.layout()
-        if layout is not None and layout.hasHeightForWidth():
-            size.setHeight(max(room.height(), layout.totalMinimumHeightForWidth(size.width())))
-        return size
+
+def needed_size(page: QWidget, room: QSize) -> QSize:
+    """Return `room`, or what a page needs at least where that is larger: wrapped texts are higher in a narrow room."""
+    layout = page.layout()
+    least = page.minimumSizeHint() if layout is None else layout.totalMinimumSize()
+    size = room.expandedTo(least).expandedTo(page.minimumSize())
+    if layout is not None and layout.hasHeightForWidth():
+        size.setHeight(max(room.height(), layout.totalMinimumHeightForWidth(size.width())))
+    return size
 
 
 class PageTabs(QTabWidget):

@@ -1,14 +1,15 @@
 """A dialog that asks for a text, with a sentence above the field."""
 
 from PySide6.QtCore import QSize
-from PySide6.QtWidgets import QDialog, QDialogButtonBox, QPlainTextEdit, QWidget
+from PySide6.QtWidgets import QDialogButtonBox, QPlainTextEdit, QWidget
 
+from app.widgets.dialog import Dialog
 from app.widgets.label import Label
 from app.widgets.layout import column
 from app.widgets.theme import MEDIUM
 
 
-class TextDialog(QDialog):
+class TextDialog(Dialog):
     """OK accepts; it is deleted when it has gone, however that was."""
 
     def __init__(

@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtWidgets import QDialog, QTableView, QWidget
+from PySide6.QtWidgets import QTableView, QWidget
 
 from app.errors import sentences
 from app.widgets.controls.small import named_button
+from app.widgets.dialog import Dialog
 from app.widgets.label import Label
 from app.widgets.layout import STRETCH, column, row
 from app.widgets.rows import Column, Rows, RowsView
@@ -38,7 +39,7 @@ class DatasetTable(Rows[DatasetRow]):
     )
 
 
-class DatasetsDialog(QDialog):
+class DatasetsDialog(Dialog):
     """Shows the data sets.
 
     Signals:

@@ -15,7 +15,6 @@ from PySide6.QtGui import QAction, QKeySequence, QResizeEvent, QWheelEvent
 from PySide6.QtWidgets import (
     QAbstractSpinBox,
     QCheckBox,
-    QComboBox,
     QFileDialog,
     QLineEdit,
     QPlainTextEdit,
@@ -23,6 +22,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.widgets.controls.elided_box import ElidedBox
 from app.widgets.icons import give_icon
 from app.widgets.theme import LARGE, SMALL
 from core.config.setting import Setting
@@ -124,17 +124,16 @@ class NumberEdit(QAbstractSpinBox):
         event.ignore()
 
 
-class ChoiceEdit(QComboBox):
+class ChoiceEdit(ElidedBox):
     """One of a few words."""
 
     changed = Signal()
 
     def __init__(self, setting: Setting) -> None:
-        super().__init__()
+        super().__init__("")
         for choice, title in zip(setting.choices, setting.titles, strict=True):
             self.addItem(title, choice)
         self.setMinimumContentsLength(FEWEST_CHARACTERS)  # a form is not made wider by a long title
-        self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self.currentIndexChanged.connect(self.changed)
 
     def show_value(self, value: str) -> None:

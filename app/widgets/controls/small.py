@@ -1,6 +1,5 @@
 """Small controls that several tabs are made of, each set up the same way."""
 
-
 from PySide6.QtCore import QSize, Qt, Slot
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication, QFrame, QPushButton, QScrollArea, QSpinBox, QToolButton, QWidget

@@ -1,9 +1,10 @@
 """Which checkpoint of a run to keep for ever, and under what name; and those that are kept."""
 
 from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtWidgets import QComboBox, QDialog, QDialogButtonBox, QLineEdit, QPushButton, QWidget
+from PySide6.QtWidgets import QComboBox, QDialogButtonBox, QLineEdit, QPushButton, QWidget
 
 from app.widgets.controls.run_picker import CheckpointBox
+from app.widgets.dialog import Dialog
 from app.widgets.label import Label
 from app.widgets.layout import column, form, label_of, row
 from app.widgets.theme import LARGE, MEDIUM, set_role
@@ -13,7 +14,7 @@ WIDTH_PX = 440
 NO_NAME = "It needs a name."
 
 
-class KeepDialog(QDialog):
+class KeepDialog(Dialog):
     """Asks for one at a time, and stays open until it is kept.
 
     Signals:
