@@ -50,8 +50,8 @@ class FilterRow(QWidget):
         super().__init__(parent)
         self.filter_box = _box(
             "filterBox",
-            "Filter by name",
-            native_keys("Show only the files whose names contain this (Ctrl+F)"),
+            "Filter by name or folder",
+            native_keys("Show only the files whose names or folders contain this (Ctrl+F)"),
         )
         self.search_box = _box(
             "searchBox",
@@ -70,7 +70,7 @@ class FilterRow(QWidget):
         self.filter_box.textChanged.connect(self.name_changed)
         self.search_box.textChanged.connect(self.search_changed)
         flow((self.filter_box, 2), (self.search_box, 3), self.tag_box, of=self)
-        self._key(QKeySequence(QKeySequence.StandardKey.Find), self.filter_box, "Filter by name")
+        self._key(QKeySequence(QKeySequence.StandardKey.Find), self.filter_box, "Filter by name or folder")
         self._key(QKeySequence("Ctrl+Shift+F"), self.search_box, "Search in texts")
 
     @Slot()

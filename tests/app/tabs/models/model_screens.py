@@ -72,7 +72,9 @@ def models_comparing_long_names():
             True,
         )
     )
-    tab.compare_page.show_events([SideEnded(0, names[0], 600, "eos", "A goat.", 3, 0.1, 0.05)])
+    tab.compare_page.show_events(
+        [SideEnded(0, names[0], 600, "eos", "A goat.", 3, 0.1, 0.05, 30.0, 0.5, 1.6)]
+    )
     return tab
 
 
