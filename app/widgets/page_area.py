@@ -17,6 +17,7 @@ class PageArea(ScrollArea):
 
     def __init__(self, page: QWidget, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self.page = page
         self.setWidget(page)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -24,7 +25,7 @@ class PageArea(ScrollArea):
         self._fit()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        if watched is self.widget() and event.type() == QEvent.Type.LayoutRequest:
+        if watched is self.page and event.type() == QEvent.Type.LayoutRequest:
             self._fit()
         return super().eventFilter(watched, event)
 
@@ -33,20 +34,20 @@ class PageArea(ScrollArea):
         return QSize(MIN_AREA)
 
     def sizeHint(self) -> QSize:
-        return self.widget().sizeHint()
+        return self.page.sizeHint()
 
     def _fit(self) -> None:
         room, bar = (
             self.maximumViewportSize(),
             self.style().pixelMetric(QStyle.PixelMetric.PM_ScrollBarExtent),
         )
-        size = needed_size(self.widget(), room)
+        size = needed_size(self.page, room)
         if size.height() > room.height():
             room.setWidth(room.width() - bar)
-            size = needed_size(self.widget(), room)
+            size = needed_size(self.page, room)
         if size.width() > room.width():
-            size = needed_size(self.widget(), room - QSize(0, bar))
-        self.widget().resize(size)
+            size = needed_size(self.page, room - QSize(0, bar))
+        self.page.resize(size)
 
 
 def needed_size(page: QWidget, room: QSize) -> QSize:
@@ -74,7 +75,7 @@ class PageTabs(QTabWidget):
     def widget(self, position: int) -> QWidget:
         area = super().widget(position)
         assert isinstance(area, PageArea), "pages are added by `add_page` only"
-        return area.widget()
+        return area.page
 
     def setCurrentWidget(self, page: QWidget) -> None:
         positions = range(self.count())

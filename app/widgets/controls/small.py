@@ -81,7 +81,8 @@ class ScrollArea(QScrollArea):
     """Scrolls to whatever gets the focus, also from outside: Qt does so only on the way within the area."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent, frameShape=QFrame.Shape.NoFrame)
+        super().__init__(parent)
+        self.setFrameShape(QFrame.Shape.NoFrame)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         application().focusChanged.connect(self._show_focus)
 

@@ -72,7 +72,7 @@ class Splitter(QSplitter):
         return self._is_row and self.orientation() == Qt.Orientation.Vertical
 
     def _least(self) -> list[QSize]:
-        parts = [self.widget(place) for place in range(self.count())]
+        parts = [part for place in range(self.count()) if (part := self.widget(place)) is not None]
         shown = [part for part in parts if not part.isHidden()] or parts
         return [part.minimumSizeHint().expandedTo(part.minimumSize()) for part in shown]
 

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QStyle, QWidget
 from app.widgets.controls.small import scrolled
 from app.widgets.label import Label
 from app.widgets.layout import STRETCH, boxed, column
+from app.widgets.page_area import needed_size
 from app.widgets.theme import MEDIUM
 from core.wording import counted
 
@@ -49,7 +50,7 @@ class FormColumn(QWidget):
         """Without the facts, which go into the form where the column is low."""
         hint = super().minimumSizeHint()
         seen = self._seen.minimumSize().height()
-        height = max(hint.height(), self.layout().totalMinimumHeightForWidth(max(hint.width(), self.width())))
+        height = needed_size(self, QSize(max(hint.width(), self.width()), 0)).height()
         return QSize(hint.width(), height - seen)
 
     def _keep_width(self) -> None:

@@ -7,6 +7,7 @@ from app.widgets.controls.small import scrolled
 from app.widgets.controls.splitter import Splitter
 from app.widgets.empty_state import EmptyState
 from app.widgets.layout import column
+from app.widgets.page_area import needed_size
 
 NO_RUN = "Press Start, or look at an earlier run."
 
@@ -34,9 +35,7 @@ class RunColumn(QWidget):
         """As wide as the charts need it: they scroll up and down only."""
         hint = super().minimumSizeHint()
         width = max(hint.width(), self._split.minimumSizeHint().width())
-        return QSize(
-            width, max(hint.height(), self.layout().totalMinimumHeightForWidth(max(width, self.width())))
-        )
+        return QSize(width, needed_size(self, QSize(max(width, self.width()), 0)).height())
 
     def show_run(self) -> None:
         """There is a run."""
