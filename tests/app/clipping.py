@@ -188,6 +188,7 @@ def _cut_in_header(header: QHeaderView) -> Iterator[str]:
 
 def _cut_in_viewport(area: QAbstractScrollArea) -> Iterator[str]:
     room = area.viewport().size()
-    lines = MIN_LINES * area.fontMetrics().lineSpacing()
-    if room.width() < MIN_VIEWPORT_PX or room.height() < min(lines, area.maximumHeight() - 12):
+    is_fixed = area.minimumHeight() == area.maximumHeight()  # as high as its rows
+    lines = (1 if is_fixed else MIN_LINES) * area.fontMetrics().height()
+    if room.width() < MIN_VIEWPORT_PX or room.height() < lines:
         yield f"shows only {room.width()}x{room.height()} px"
