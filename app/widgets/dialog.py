@@ -45,6 +45,7 @@ class Dialog(QDialog):
         """Move all that the dialog holds into an area that scrolls."""
         self._is_scrolled = True
         self.setMinimumSize(0, 0)
-        content = QWidget(self)
-        content.setLayout(self.layout())  # takes the layout and its widgets from the dialog
+        content, layout = QWidget(self), self.layout()
+        assert layout is not None, "a dialog without a layout needs no room"
+        content.setLayout(layout)  # takes the layout and its widgets from the dialog
         column(PageArea(content), of=self)
