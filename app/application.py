@@ -21,7 +21,7 @@ from PySide6.QtCore import (
     Slot,
     qInstallMessageHandler,
 )
-from PySide6.QtWidgets import QApplication, QMessageBox
+from PySide6.QtWidgets import QApplication, QFileDialog, QMessageBox
 
 from app import places
 from app.ending import EndingSignals
@@ -53,6 +53,7 @@ WAITING_MS, LONGEST_CHANGE_MS = 30, 3_000  # between the windows of two workspac
 # Training asks for Python's lock at every tensor operation; while the window paints, it waits this long at most
 # each time. Python's own 5 ms made a step 14 % slower under an open window, this 8 %.
 SWITCH_SECONDS = 0.0002
+CHOOSE_FOLDER = "Choose another folder for your documents, data sets and runs."
 UNSEEN_PLATFORMS = ("offscreen", "minimal")
 
 
@@ -84,18 +85,8 @@ def run(
     sys.setswitchinterval(SWITCH_SECONDS)
     logging.raiseExceptions = False  # a log that cannot be written is no reason to talk of it
     app = application()
-    refusal = ""
     moved = put_moved_last()
-    try:
-        if named:
-            workspace.prepare()
-        else:
-            workspace, refusal = last_workspace(workspace)
-    except UserFacingError as error:
-        end_splash()
-        if not _has_reader():
-            failure_box(error.message, error.remedy).exec()
-        raise
+    workspace, refusal = _usable_workspace(workspace, named)
     if screenshots is None and raise_open_window(workspace.root, files):
         return 0
     crashed_before = screenshots is None and left_since_last_start()
@@ -301,6 +292,40 @@ def _leave_at_once(window: MainWindow, code: int) -> NoReturn:
         with contextlib.suppress(OSError, ValueError, AttributeError):  # closed, or none without a terminal
             stream.flush()
     os._exit(code)
+
+
+def _usable_workspace(workspace: Workspace, named: bool) -> tuple[Workspace, str]:
+    """Return a workspace that is prepared, and why it is another one than the last. Where a command line has no reader,
+    the user can choose a folder until one can be used.
+
+    Raises:
+        WorkspaceError, DiskFullError: It cannot be used, and the user chose no other folder.
+    """
+    while True:
+        try:
+            if not named:
+                return last_workspace(workspace)
+            workspace.prepare()
+        except UserFacingError as error:
+            end_splash()
+            folder = None if _has_reader() else ask_for_folder(error.message)
+            if folder is None:
+                raise
+            workspace, named = Workspace(folder), True
+        else:
+            return workspace, ""
+
+
+def ask_for_folder(message: str) -> Path | None:
+    """Show why no workspace can be used, and let the user choose another folder. Return None to quit."""
+    box = failure_box(message, CHOOSE_FOLDER)
+    choose = box.addButton("&Choose a folder…", QMessageBox.ButtonRole.AcceptRole)
+    box.setEscapeButton(box.addButton("&Quit", QMessageBox.ButtonRole.RejectRole))
+    box.exec()
+    if box.clickedButton() is not choose:
+        return None
+    folder = QFileDialog.getExistingDirectory(None, "Choose a folder for the workspace", str(Path.home()))
+    return Path(folder) if folder else None
 
 
 def failure_box(message: str, remedy: str) -> QMessageBox:

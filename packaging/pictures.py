@@ -2,39 +2,39 @@
 
     python packaging/pictures.py [WORKSPACE]
 
-Without a display the window is drawn offscreen. In a new workspace this trains the sample's model, which takes
-minutes; in one that has the run already, it takes seconds.
+The window is always drawn offscreen, on a screen that is larger than the window. In a new workspace this trains the
+sample's model, which takes minutes; in a workspace that has the run already, it takes seconds.
+
+Each picture is checked before it is kept: its size, the tab in front, cut texts, and that no two pictures are equal.
+The script fails with a list of all faults, and the old pictures stay.
 """
 
 import argparse
+import hashlib
 import json
 import os
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
-SCREEN = {"name": "pictures", "x": 0, "y": 0, "width": 1600, "height": 1000, "logicalDpi": 96, "dpr": 1}
-with tempfile.NamedTemporaryFile(
-    "w", suffix=".json", delete=False
-) as screens:  # Qt's own is too small for the window
-    json.dump({"screens": [SCREEN]}, screens)
-os.environ.setdefault("QT_QPA_PLATFORM", f"offscreen:configfile={screens.name}")
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from core.system.process import prepare_process  # noqa: E402  # the allocator is configured before torch is loaded
-
-prepare_process()
-
-from PySide6.QtCore import QEventLoop, QSize, QTimer, SignalInstance  # noqa: E402
+from PySide6.QtCore import QEventLoop, QSize, QTimer, SignalInstance  # noqa: E402  # the project's folder comes first
+from PySide6.QtGui import QPixmap  # noqa: E402
 from PySide6.QtWidgets import QApplication  # noqa: E402
 
+from app.tab import Tab  # noqa: E402
 from app.widgets.theme import apply_theme  # noqa: E402
 from app.window.main_window import MainWindow  # noqa: E402
 from core.runs.catalog import Catalog  # noqa: E402
 from core.runs.folder import Workspace  # noqa: E402
 from core.sample.meadow import held_out_questions  # noqa: E402
+from core.system.process import prepare_process  # noqa: E402
+from tests.app.clipping import clipped_widgets  # noqa: E402
 
+SCREEN = {"name": "pictures", "x": 0, "y": 0, "width": 1600, "height": 1000, "logicalDpi": 96, "dpr": 1}
 FOLDER = ROOT / "resources" / "help" / "pictures"
 SIZE = QSize(1280, 800)
 STEPS_TO_COMPUTE = 6  # times that the window is let live, until a view of a model has come
@@ -42,32 +42,86 @@ CORPUS, TRAIN, CHAT, INSPECT, MODELS = range(5)  # the tabs, in their order
 SETTLE_MS = 300  # for the last frame's timer, layouts and fonts
 
 
+class Album:
+    """Pictures that are written only where all of them are right."""
+
+    def __init__(self) -> None:
+        self._pictures: dict[str, QPixmap] = {}
+        self.faults: list[str] = []
+
+    def add(self, window: MainWindow, tab: Tab, name: str) -> None:
+        """Photograph the window, in which `tab` should be in front."""
+        picture = window.grab()
+        self.faults += [f"{name}: {fault}" for fault in faults_of(window, tab, picture)]
+        self._pictures[name] = picture
+
+    def write(self, folder: Path) -> None:
+        """Write all pictures, or raise `SystemExit` with what is wrong with them."""
+        faults = [*self.faults, *(f"{one} and {other} are equal" for one, other in self._equal())]
+        if faults:
+            raise SystemExit("\n".join(["No picture was written:", *faults]))
+        folder.mkdir(exist_ok=True)
+        for name, picture in self._pictures.items():
+            picture.save(str(folder / f"{name}.png"))
+
+    def _equal(self) -> list[tuple[str, str]]:
+        first: dict[bytes, str] = {}
+        pairs = []
+        for name, picture in self._pictures.items():
+            digest = hashlib.sha256(bytes(picture.toImage().constBits())).digest()
+            if digest in first:
+                pairs.append((first[digest], name))
+            first.setdefault(digest, name)
+        return pairs
+
+
+def faults_of(window: MainWindow, tab: Tab, picture: QPixmap) -> list[str]:
+    """Return what is wrong with a picture of the window: its size, the tab in front, and what is cut off."""
+    faults = []
+    if picture.size() != SIZE:
+        faults.append(f"{picture.width()}x{picture.height()} instead of {SIZE.width()}x{SIZE.height()}")
+    if window.tabs.front.tab is not tab:
+        faults.append(f"{window.tabs.front.tab.title} is in front instead of {tab.title}")
+    return [*faults, *clipped_widgets(window)]
+
+
 def main() -> None:
     """Take the tour and leave the pictures in `resources/help/pictures`."""
     parser = argparse.ArgumentParser(description="Make the pictures of the help and the README.")
     parser.add_argument("workspace", nargs="?", type=Path, help="by default a new one, in a temporary folder")
     root = parser.parse_args().workspace or Path(tempfile.mkdtemp()) / "SheepOp Studio"
+    prepare_process()
+    with tempfile.NamedTemporaryFile("w", suffix=".json") as screens:  # Qt's own screen is too small
+        json.dump({"screens": [SCREEN]}, screens)
+        screens.flush()
+        os.environ["QT_QPA_PLATFORM"] = f"offscreen:configfile={screens.name}"
+        app = QApplication(sys.argv[:1])
     workspace = Workspace(root)
     workspace.prepare()
-    FOLDER.mkdir(exist_ok=True)
-    app = QApplication(sys.argv[:1])
     theme = apply_theme(app, "light")
     window = MainWindow(workspace)
     window.resize(SIZE)
-    window.statusBar().hide()  # it shows where the workspace lies, which is nobody's business
-    window.tabs.widget(MODELS).page.settings_label.hide()  # the same
+    window.statusBar().hide()  # it shows where the workspace is
+    tabs = [window.tabs.widget(place) for place in range(window.tabs.count())]
+    tabs[MODELS].page.settings_label.hide()  # so does this
     window.show()
     take_the_tour(window, workspace)
     choose_a_document(window)
     ask(window)
+    album = Album()
     for appearance in ("light", "dark"):
         theme.choose(appearance)
         for place, name in ((CORPUS, "corpus"), (TRAIN, "train"), (CHAT, "chat"), (MODELS, "models")):
             window.tabs.setCurrentIndex(place)
-            picture(window, f"{name}-{appearance}")
-        look_at_tokens(window, appearance)
-        inspect(window, appearance)
+            settle()
+            album.add(window, tabs[place], f"{name}-{appearance}")
+        look_at_tokens(window)
+        album.add(window, tabs[CHAT], f"chat-tokens-{appearance}")
+        stop_looking_at_tokens(window)
+        for view in show_views(window):
+            album.add(window, tabs[INSPECT], f"inspect-{view}-{appearance}")
     window.close()
+    album.write(FOLDER)
 
 
 def take_the_tour(window: MainWindow, workspace: Workspace) -> None:
@@ -102,35 +156,32 @@ def ask(window: MainWindow) -> None:
         wait_for(window.queues.idle)
 
 
-def look_at_tokens(window: MainWindow, appearance: str) -> None:
+def look_at_tokens(window: MainWindow) -> None:
     """Shade the replies by probability, beside what would come next."""
+    window.tabs.setCurrentIndex(CHAT)
     tab = window.tabs.widget(CHAT)
     tab.view.set_shading("probability")
     tab.panel_button.setChecked(True)
     tab.panel.show_page(tab.next_token)
-    for _ in range(STEPS_TO_COMPUTE):
-        settle()
-    picture(window, f"chat-tokens-{appearance}")
+    settle(STEPS_TO_COMPUTE)
+
+
+def stop_looking_at_tokens(window: MainWindow) -> None:
+    """Show the replies as they were before."""
+    tab = window.tabs.widget(CHAT)
     tab.view.set_shading("none")
     tab.panel.show_page(tab.sampling)
     tab.panel_button.setChecked(False)
 
 
-def inspect(window: MainWindow, appearance: str) -> None:
-    """Look inside the model at its last reply, in some of the views."""
+def show_views(window: MainWindow) -> Iterator[str]:
+    """Bring views of the model at its last reply to the front, one after the other, and yield their names."""
     window.tabs.setCurrentIndex(CHAT)
     window.tabs.widget(CHAT).inspect_button.click()
     for view in ("attention", "lens", "plane", "blocks"):
         window.tabs.widget(INSPECT).show_view(view)
-        for _ in range(STEPS_TO_COMPUTE):
-            settle()
-        picture(window, f"inspect-{view}-{appearance}")
-
-
-def picture(window: MainWindow, name: str) -> None:
-    """Photograph the window once it has settled."""
-    settle()
-    window.grab().save(str(FOLDER / f"{name}.png"))
+        settle(STEPS_TO_COMPUTE)
+        yield view
 
 
 def wait_for(signal: SignalInstance) -> None:
@@ -140,10 +191,10 @@ def wait_for(signal: SignalInstance) -> None:
     loop.exec()
 
 
-def settle() -> None:
+def settle(times: int = 1) -> None:
     """Let the window live for a moment."""
     loop = QEventLoop()
-    QTimer.singleShot(SETTLE_MS, loop.quit)
+    QTimer.singleShot(times * SETTLE_MS, loop.quit)
     loop.exec()
 
 

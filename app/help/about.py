@@ -5,11 +5,12 @@ from pathlib import Path
 
 from PySide6.QtCore import Qt, QUrl, Slot, qVersion
 from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import QDialog, QDialogButtonBox, QWidget
+from PySide6.QtWidgets import QDialogButtonBox, QWidget
 
 from app.help.licences_dialog import LicencesDialog, licences_file
 from app.help.report import LOG_NAME, PACKAGE, licence, project_page, version
 from app.widgets.controls.small import named_button
+from app.widgets.dialog import Dialog
 from app.widgets.label import Label
 from app.widgets.layout import STRETCH, column, row
 from app.widgets.picture import Picture
@@ -24,7 +25,7 @@ _PICTURE_PX = 64
 _WIDTH_PX = 520
 
 
-class AboutDialog(QDialog):
+class AboutDialog(Dialog):
     """Says what people look for when they are asked "which version?"."""
 
     def __init__(self, workspace: Path, parent: QWidget | None = None) -> None:

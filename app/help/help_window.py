@@ -2,10 +2,10 @@
 
 from PySide6.QtCore import QByteArray, QEvent, QSize, Qt, QUrl, Slot
 from PySide6.QtGui import QImage, QTextDocument
-from PySide6.QtWidgets import QDialog, QPushButton, QTextBrowser, QWidget
+from PySide6.QtWidgets import QPushButton, QTextBrowser, QWidget
 
 from app.widgets.controls.small import named_button
-from app.widgets.geometry import bounded
+from app.widgets.dialog import Dialog
 from app.widgets.layout import STRETCH, column, row
 from app.widgets.theme import DARK, LARGE, MEDIUM, colours, set_role
 from core.system.packaged import APPLICATION, FROM_SOURCE, program
@@ -28,7 +28,7 @@ code {{ background-color: {raised}; }}
 """
 
 
-class HelpWindow(QDialog):
+class HelpWindow(Dialog):
     """Shows one page; Back and Forward walk over those that were read. Esc closes it."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -51,7 +51,6 @@ class HelpWindow(QDialog):
         """Show a page of `resources/help`, by its name without the suffix."""
         self.pages.setSource(page_url(name))
         if not self.isVisible():
-            self.resize(bounded(self, self.size()))
             self.show()
         self.activateWindow()
         self.pages.setFocus()

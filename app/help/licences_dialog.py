@@ -4,9 +4,9 @@ from pathlib import Path
 
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QFontDatabase
-from PySide6.QtWidgets import QDialog, QDialogButtonBox, QPlainTextEdit, QWidget
+from PySide6.QtWidgets import QDialogButtonBox, QPlainTextEdit, QWidget
 
-from app.widgets.geometry import bounded
+from app.widgets.dialog import Dialog
 from app.widgets.layout import column
 from app.widgets.theme import LARGE
 from core.system.packaged import APPLICATION
@@ -20,7 +20,7 @@ def licences_file() -> Path:
     return resource("licences.txt")
 
 
-class LicencesDialog(QDialog):
+class LicencesDialog(Dialog):
     """Shows the licences to read and to copy from. Esc closes it."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -38,5 +38,5 @@ class LicencesDialog(QDialog):
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
         buttons.rejected.connect(self.reject)
         column((self.text, 1), buttons, of=self, margins=LARGE)
-        self.resize(bounded(self, FIRST_SIZE_PX))
+        self.resize(FIRST_SIZE_PX)
         self.text.setFocus()

@@ -4,12 +4,12 @@ from pathlib import Path
 
 from PySide6.QtCore import QSize, Qt, Slot
 from PySide6.QtGui import QFontDatabase, QGuiApplication
-from PySide6.QtWidgets import QDialog, QDialogButtonBox, QFileDialog, QPlainTextEdit, QWidget
+from PySide6.QtWidgets import QDialogButtonBox, QFileDialog, QPlainTextEdit, QWidget
 
 from app.errors import sentences
 from app.help.report import project_page
 from app.widgets.controls.small import named_button
-from app.widgets.geometry import bounded
+from app.widgets.dialog import Dialog
 from app.widgets.label import Label
 from app.widgets.layout import column
 from app.widgets.theme import LARGE, set_role
@@ -36,7 +36,7 @@ ADDRESS = (
 )
 
 
-class ReportDialog(QDialog):
+class ReportDialog(Dialog):
     """A report to read, to change, to copy and to save."""
 
     def __init__(self, report: str, parent: QWidget | None = None) -> None:
@@ -71,7 +71,7 @@ class ReportDialog(QDialog):
         buttons.rejected.connect(self.reject)
         what, where = Label(WHAT, wordWrap=True), Label(where_to_send(), wordWrap=True)
         column(what, (self.report, 1), where, self.outcome, buttons, of=self, margins=LARGE)
-        self.resize(bounded(self, FIRST_SIZE_PX))
+        self.resize(FIRST_SIZE_PX)
 
     @Slot()
     def _copy(self) -> None:

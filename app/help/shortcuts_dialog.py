@@ -4,10 +4,10 @@ from collections.abc import Iterable
 from html import escape
 
 from PySide6.QtCore import QSize
-from PySide6.QtWidgets import QDialog, QDialogButtonBox, QWidget
+from PySide6.QtWidgets import QDialogButtonBox, QWidget
 
 from app.help.help_window import HelpPages
-from app.widgets.geometry import bounded
+from app.widgets.dialog import Dialog
 from app.widgets.keys import Keys
 from app.widgets.layout import column
 from app.widgets.theme import MEDIUM
@@ -15,7 +15,7 @@ from app.widgets.theme import MEDIUM
 FIRST_SIZE_PX = QSize(560, 600)
 
 
-class ShortcutsDialog(QDialog):
+class ShortcutsDialog(Dialog):
     """Shows keys in groups; Esc closes it."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -40,7 +40,6 @@ class ShortcutsDialog(QDialog):
             if rows:
                 parts.append(f"<h2>{escape(title)}</h2><table>{rows}</table>")
         self.page.setHtml("".join(parts))
-        self.resize(bounded(self, self.size()))
         self.show()
         self.activateWindow()
         self.page.setFocus()

@@ -133,7 +133,7 @@ class BannerStack(QWidget):
         self._page, self._over, self._corner = page, list(over), corner
         self._column = column(*banners, of=self)
         self._column.setSizeConstraint(QLayout.SizeConstraint.SetNoConstraint)
-        for part in self._over:
+        for part in (page, *self._over):
             part.installEventFilter(self)
 
     def event(self, event: QEvent) -> bool:
@@ -149,9 +149,15 @@ class BannerStack(QWidget):
     def _place(self) -> None:
         page = self._page
         part = next((part for part in self._over if part.isVisibleTo(page)), page)
-        room = QRect(part.mapTo(page, QPoint()), part.size()).adjusted(SMALL, SMALL, -SMALL, -SMALL)
-        size = QSize(min(room.width(), _WIDEST_PX), 0)
-        size.setHeight(max(self._column.heightForWidth(size.width()), 0))
+        in_sight = _part_in_sight(page)
+        room = QRect(part.mapTo(page, QPoint()), part.size()).intersected(in_sight)
+        size = self._size(room)
+        if (
+            size.height() > room.height() - 2 * SMALL or size.width() < self._column.minimumSize().width()
+        ):  # the part is scrolled out of sight, or low
+            room = in_sight
+            size = self._size(room)
+        room = room.adjusted(SMALL, SMALL, -SMALL, -SMALL)
         place = QRect(QPoint(), size)
         if self._corner == Qt.Corner.TopRightCorner:
             place.moveTopRight(room.topRight())
@@ -159,3 +165,15 @@ class BannerStack(QWidget):
             place.moveBottomRight(room.bottomRight())
         self.setGeometry(place)
         self.raise_()
+
+    def _size(self, room: QRect) -> QSize:
+        widest = max(_WIDEST_PX, self._column.minimumSize().width())  # a long name has no place to break
+        width = min(room.width() - 2 * SMALL, widest)
+        return QSize(width, max(self._column.heightForWidth(width), 0))
+
+
+def _part_in_sight(page: QWidget) -> QRect:
+    """Return the part of a page that its scroll area shows; all of it where there is none."""
+    parent = page.parentWidget()
+    seen = parent.rect().translated(-page.pos()) if parent is not None else page.rect()
+    return page.rect().intersected(seen)

@@ -6,7 +6,8 @@ from PySide6.QtWidgets import QFrame, QPushButton, QSizePolicy, QWidget
 
 from app.widgets.icons import give_icon
 from app.widgets.label import Label
-from app.widgets.layout import STRETCH, column, row
+from app.widgets.layout import STRETCH, boxed, column, row
+from app.widgets.page_area import PageArea
 from app.widgets.picture import Picture
 from app.widgets.theme import HUGE, LARGE, MEDIUM, set_role
 
@@ -14,21 +15,17 @@ _PICTURE_PX = 40
 _CARD_WIDTH_PX = 300
 
 
-class EmptyState(QWidget):
-    """A title, a sentence, and a row of cards in the middle of a page."""
+class EmptyState(PageArea):
+    """A title, a sentence, and a row of cards in the middle of a page that scrolls where it is low."""
 
     def __init__(self, title: str, text: str, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
         heading = Label(title, alignment=Qt.AlignmentFlag.AlignCenter, wordWrap=True, role="title")
         sentence = Label(text, alignment=Qt.AlignmentFlag.AlignCenter, wordWrap=True, role="muted")
         self._cards = row(spacing=HUGE)
         self._cards.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.note = Label(alignment=Qt.AlignmentFlag.AlignCenter, wordWrap=True, visible=False, role="muted")
-        column(
-            *((STRETCH, 2), heading, sentence, HUGE, self._cards, MEDIUM, self.note, (STRETCH, 3)),
-            of=self,
-            margins=MEDIUM,
-        )
+        parts = (STRETCH, 2), heading, sentence, HUGE, self._cards, MEDIUM, self.note, (STRETCH, 3)
+        super().__init__(boxed(column(*parts, margins=MEDIUM)), parent)
 
     def show_note(self, text: str) -> None:
         """Show a sentence below the cards; "" for none."""
@@ -45,7 +42,7 @@ class Card(QFrame):
     def __init__(self, picture: str, title: str, text: str, button: QPushButton) -> None:
         super().__init__()
         set_role(self, "card")
-        self.setFixedWidth(_CARD_WIDTH_PX)
+        self.setMinimumWidth(_CARD_WIDTH_PX)
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Preferred)
         self.button = button
         heading = Label(title, alignment=Qt.AlignmentFlag.AlignCenter, role="subtitle")

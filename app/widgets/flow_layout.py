@@ -6,17 +6,36 @@ from PySide6.QtWidgets import QLayout, QLayoutItem, QWidget
 from app.widgets.theme import SMALL
 
 
+def flow(
+    *parts: QWidget | tuple[QWidget, int], of: QWidget | None = None, spacing: int = SMALL
+) -> "FlowLayout":
+    """Return a flow of widgets; `(widget, n)` takes n shares of the room that its line leaves."""
+    layout = FlowLayout(of, spacing)
+    for part in parts:
+        widget, share = part if isinstance(part, tuple) else (part, 0)
+        layout.addWidget(widget)
+        layout.set_share(widget, share)
+    return layout
+
+
 class FlowLayout(QLayout):
     """As high as its lines need at the width that it is given."""
 
     def __init__(self, parent: QWidget | None = None, spacing: int = SMALL) -> None:
         super().__init__(parent)
         self._items: list[QLayoutItem] = []
+        self._shares: dict[QWidget, int] = {}
+        self._width = 0  # of the last arrangement
         self.setContentsMargins(QMargins())
         self.setSpacing(spacing)
 
     def addItem(self, item: QLayoutItem) -> None:
         self._items.append(item)
+
+    def set_share(self, widget: QWidget, share: int) -> None:
+        """Let a widget shrink to its minimum width, and take `share` parts of the room that its line leaves."""
+        if share:
+            self._shares[widget] = share
 
     def count(self) -> int:
         return len(self._items)
@@ -39,26 +58,38 @@ class FlowLayout(QLayout):
     def setGeometry(self, room: QRect) -> None:
         super().setGeometry(room)
         self._arrange(room, move=True)
+        if room.width() != self._width:
+            self._width = room.width()
+            self.update()  # the minimum height is another one now
 
     def sizeHint(self) -> QSize:
         return self.minimumSize()
 
     def minimumSize(self) -> QSize:
+        """Return the width of the widest item, and the height of the lines at the current width.
+
+        Splitters and scroll areas read this height: they don't call `heightForWidth`.
+        """
         size = QSize()
         for item in self._items:
-            size = size.expandedTo(item.minimumSize())
-        return size
+            if not item.isEmpty():
+                size = size.expandedTo(item.minimumSize())
+        return size.expandedTo(QSize(0, self.heightForWidth(self._width) if self._width else 0))
 
     def _arrange(self, room: QRect, *, move: bool) -> int:
         """Set the items into their places if asked to, and return the height that they take."""
         top = room.top()
         for line in self._lines(room.width()):
-            height, left = max(item.sizeHint().height() for item in line), room.left()
-            for item in line if move else ():
-                size = item.sizeHint()
-                lower = (height - size.height()) // 2  # they stand in the middle of their line
-                item.setGeometry(QRect(left, top + lower, size.width(), size.height()))
-                left += size.width() + self.spacing()
+            widths = self._widths(line, room.width())
+            height, left = (
+                max(_height(item, width) for item, width in zip(line, widths, strict=True)),
+                room.left(),
+            )
+            for item, width in zip(line, widths, strict=True) if move else ():
+                own = _height(item, width)
+                lower = (height - own) // 2  # they stand in the middle of their line
+                item.setGeometry(QRect(left, top + lower, width, own))
+                left += width + self.spacing()
             top += height + self.spacing()
         return max(top - self.spacing() - room.top(), 0)
 
@@ -69,10 +100,32 @@ class FlowLayout(QLayout):
         for item in self._items:
             if item.isEmpty():
                 continue
-            needed = item.sizeHint().width()
+            needed = self._needed(item)
             if not lines or taken + self.spacing() + needed > width:
                 lines.append([])
                 taken = -self.spacing()
             lines[-1].append(item)
             taken += self.spacing() + needed
         return lines
+
+    def _needed(self, item: QLayoutItem) -> int:
+        size = item.minimumSize() if self._share(item) else item.sizeHint()
+        return size.width()
+
+    def _share(self, item: QLayoutItem) -> int:
+        widget = item.widget()
+        return self._shares.get(widget, 0) if widget is not None else 0
+
+    def _widths(self, line: list[QLayoutItem], room: int) -> list[int]:
+        """The widths in a line. An item never takes more than the room."""
+        widths = [min(self._needed(item), room) for item in line]
+        left = max(room - sum(widths) - self.spacing() * (len(line) - 1), 0)
+        shares = [self._share(item) for item in line]
+        return [
+            width + (left * share // sum(shares) if share else 0)
+            for width, share in zip(widths, shares, strict=True)
+        ]
+
+
+def _height(item: QLayoutItem, width: int) -> int:
+    return item.heightForWidth(width) if item.hasHeightForWidth() else item.sizeHint().height()

@@ -1,9 +1,7 @@
 """How large a window may be and where it may stand: never beyond the part of its screen that is free for windows."""
 
-from PySide6.QtCore import QPoint, QRect, QSize, Qt
-from PySide6.QtWidgets import QMainWindow, QTabWidget, QWidget
-
-from app.widgets.controls.wheel import TabBar
+from PySide6.QtCore import QPoint, QRect, Qt
+from PySide6.QtWidgets import QWidget
 
 TITLE_BAR_PX = 32  # until the window manager has reported how large its frame is
 FILLING = Qt.WindowState.WindowMaximized | Qt.WindowState.WindowFullScreen
@@ -39,11 +37,6 @@ def bring_to_front(window: QWidget) -> None:
     window.activateWindow()
 
 
-def bounded(window: QWidget, size: QSize) -> QSize:
-    """`size`, where the screen of `window` has room for it."""
-    return size.boundedTo(room_for(window).size())
-
-
 def fitted(wanted: QRect, room: QRect) -> QRect:
     """`wanted` where it lies inside `room`, else the nearest rectangle that does."""
     size = wanted.size().boundedTo(room.size())
@@ -52,22 +45,3 @@ def fitted(wanted: QRect, room: QRect) -> QRect:
         min(max(wanted.left(), room.left()), rightmost), min(max(wanted.top(), room.top()), lowest)
     )
     return QRect(corner, size)
-
-
-class BoundedTabs(QTabWidget):
-    """A window's tabs, which never ask for more than its screen has, whatever the pages in them would like."""
-
-    def __init__(self, window: QMainWindow) -> None:
-        super().__init__(window)
-        self.setObjectName("tabs")
-        self.setTabBar(TabBar())
-        self.setDocumentMode(True)
-        self._window = window
-
-    def minimumSizeHint(self) -> QSize:
-        room, menu_bar = room_for(self._window).size(), self._window.menuBar()
-        menu_height = max(
-            menu_bar.sizeHint().height(), menu_bar.heightForWidth(room.width())
-        )  # as the layout does
-        bars = menu_height + self._window.statusBar().sizeHint().height()
-        return super().minimumSizeHint().boundedTo(room - QSize(0, bars))

@@ -5,20 +5,26 @@ from typing import Any, ClassVar, Generic, NamedTuple, TypeAlias, TypeVar
 
 from PySide6.QtCore import (
     QAbstractTableModel,
+    QEvent,
     QModelIndex,
     QObject,
     QPersistentModelIndex,
+    QSize,
     QStringListModel,
     Qt,
     Signal,
+    Slot,
 )
-from PySide6.QtGui import QKeyEvent
+from PySide6.QtGui import QFont, QFontMetrics, QGuiApplication, QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QHeaderView, QTableView
+
+from app.widgets.theme import SMALL
 
 R = TypeVar("R")
 Index: TypeAlias = QModelIndex | QPersistentModelIndex
 
 ROOT = QModelIndex()
+USUAL_CHARACTER_PX = 7  # the average character of the text size that widths are given for
 ROW_ROLE = Qt.ItemDataRole.UserRole  # the row itself
 LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
@@ -165,14 +171,70 @@ class RowsView(QTableView):
         self.horizontalHeader().setHighlightSections(False)
         self.clicked.connect(self.chosen)
 
+        self._widths: dict[int, int] = {}  # at the usual size of text
+        self._widest = -1
+        self._is_fitting = False
+        self.horizontalHeader().sectionResized.connect(self._take_width)
+
     def set_widths(self, widths: Sequence[int], widest: int) -> None:
-        """Give the columns these widths, in pixels, and the column `widest` the room that is left."""
-        for column, width in enumerate(widths):
-            self.setColumnWidth(column, width)
-        self.horizontalHeader().setSectionResizeMode(widest, QHeaderView.ResizeMode.Stretch)
+        """Give the columns these widths, in pixels at the usual text size, and the column `widest` the room left.
+
+        A column is never narrower than its title, and the table scrolls where all of them have no room.
+        """
+        self._widths, self._widest = dict(enumerate(widths)), widest
+        self.fit_columns()
+
+    def fit_columns(self) -> None:
+        """Set the widths again. A column that the user has made wider or narrower stays as it is."""
+        if self._is_fitting or not self._widths:
+            return
+        header, scale = self.horizontalHeader(), self.fontMetrics().averageCharWidth() / USUAL_CHARACTER_PX
+        least = {
+            column: max(round(width * max(scale, 1)), title_width(header, column))
+            for column, width in self._widths.items()
+        }
+        self._is_fitting = True
+        for column, width in least.items():
+            if column != self._widest:
+                self.setColumnWidth(column, width)
+        if self._widest in least:
+            others = sum(
+                self.columnWidth(column) for column in range(header.count()) if column != self._widest
+            )
+            self.setColumnWidth(self._widest, max(self.viewport().width() - others, least[self._widest]))
+        self._is_fitting = False
+
+    def minimumSizeHint(self) -> QSize:
+        """Return room for the titles and two rows."""
+        lines = self.horizontalHeader().sizeHint().height() + 2 * self.verticalHeader().defaultSectionSize()
+        bar = self.horizontalScrollBar().sizeHint().height()
+        return QSize(super().minimumSizeHint().width(), lines + bar + 2 * self.frameWidth())
+
+    @Slot(int, int, int)
+    def _take_width(self, column: int, _before: int, now: int) -> None:
+        """Keep the width that the user has given a column by its border."""
+        if not self._is_fitting and now and QGuiApplication.mouseButtons() != Qt.MouseButton.NoButton:
+            self._widths.pop(column, None)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self.fit_columns()
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange) and hasattr(self, "_widths"):
+            self.fit_columns()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and self.currentIndex().isValid():
             self.chosen.emit(self.currentIndex())
         else:
             super().keyPressEvent(event)
+
+
+def title_width(header: QHeaderView, column: int) -> int:
+    """Return the width that a column's title needs, in bold as the style sheet draws it."""
+    font = QFont(header.font())
+    font.setBold(True)
+    title = str(header.model().headerData(column, Qt.Orientation.Horizontal) or "")
+    return QFontMetrics(font).horizontalAdvance(title) + 2 * SMALL + 1

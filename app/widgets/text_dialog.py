@@ -1,15 +1,16 @@
 """A dialog that asks for a text, with a sentence above the field."""
 
 from PySide6.QtCore import QSize, Slot
-from PySide6.QtWidgets import QDialog, QDialogButtonBox, QPlainTextEdit, QWidget
+from PySide6.QtWidgets import QDialogButtonBox, QPlainTextEdit, QWidget
 
+from app.widgets.dialog import Dialog
 from app.widgets.label import Label
 from app.widgets.layout import column
 from app.widgets.theme import MEDIUM
 from app.widgets.unsent import UnsentTexts
 
 
-class TextDialog(QDialog):
+class TextDialog(Dialog):
     """OK accepts; it is deleted when it has gone, however that was.
 
     What was typed is shown again after Esc, or where the window closed; Cancel discards it.

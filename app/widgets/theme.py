@@ -34,7 +34,7 @@ TINY, SMALL, MEDIUM, LARGE, HUGE = (
 )  # the only distances there are, in device-independent pixels
 
 
-HEADING_POINTS = {"title_size": 17, "subtitle_size": 11}  # at the system's own text size
+HEADING_SCALES = {"title_size": 1.9, "subtitle_size": 1.2}  # of the size of the application's font
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,8 +164,7 @@ class Theme(QObject):
         self._app = app
         self._appearance = appearance
         self._has_sheet = False
-        self._points = app.font().pointSizeF()  # of the system's font
-        self._text_size = 1.0
+        self._points, self._pixels = app.font().pointSizeF(), app.font().pixelSize()  # of the system's font
         app.setStyle("Fusion")
         app.styleHints().colorSchemeChanged.connect(self._follow)
         self.choose(appearance)
@@ -184,11 +183,12 @@ class Theme(QObject):
     @Slot(object)
     def wear(self, config: "PersonalConfig") -> None:
         """Look as this user has chosen."""
-        self._text_size = config.text_size / 100
         font = self._app.font()
-        if self._points > 0:  # else the system counts in pixels
-            font.setPointSizeF(self._points * self._text_size)
-            self._app.setFont(font)
+        if self._points > 0:
+            font.setPointSizeF(self._points * config.text_size / 100)
+        else:  # the system counts in pixels
+            font.setPixelSize(round(self._pixels * config.text_size / 100))
+        self._app.setFont(font)
         self.choose(config.appearance)
 
     def put_on_style_sheet(self) -> None:
@@ -215,7 +215,7 @@ class Theme(QObject):
         chosen = DARK if dark else LIGHT
         self._app.setPalette(_palette(chosen))
         if self._has_sheet:
-            self._app.setStyleSheet(_style_sheet(chosen, self._text_size))
+            self._app.setStyleSheet(_style_sheet(chosen, self._app.font()))
         refresh_icons(self._app)
 
 
@@ -226,8 +226,9 @@ def apply_theme(app: QApplication, appearance: str = "system") -> Theme:
     return theme
 
 
-def _style_sheet(chosen: Colours, text_size: float) -> str:
-    sizes = {name: f"{points * text_size:g}pt" for name, points in HEADING_POINTS.items()}
+def _style_sheet(chosen: Colours, font: QFont) -> str:
+    size, unit = (font.pointSizeF(), "pt") if font.pointSizeF() > 0 else (font.pixelSize(), "px")
+    sizes = {name: f"{scale * size:.4g}{unit}" for name, scale in HEADING_SCALES.items()}
     values = asdict(chosen) | sizes | {"icons": resource("icons").as_posix()}
     return Template(resource("style.qss").read_text(encoding="utf-8")).substitute(values)
 

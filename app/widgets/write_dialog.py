@@ -4,7 +4,6 @@ from pathlib import Path
 
 from PySide6.QtCore import QStandardPaths, Qt, Signal, Slot
 from PySide6.QtWidgets import (
-    QDialog,
     QDialogButtonBox,
     QFileDialog,
     QHBoxLayout,
@@ -14,6 +13,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.widgets.dialog import Dialog
 from app.widgets.label import Label
 from app.widgets.layout import row
 from app.widgets.theme import set_role
@@ -21,7 +21,7 @@ from app.widgets.theme import set_role
 WIDTH_PX = 560
 
 
-class WriteDialog(QDialog):
+class WriteDialog(Dialog):
     """Asks where, follows the work, and says what came of it; whoever derives from it says in `begin` what is asked for.
 
     Signals:

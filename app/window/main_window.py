@@ -16,6 +16,7 @@ from app.jobs.load_watch import LoadWatch
 from app.model_slot import ModelSlot
 from app.settings import WindowSettings
 from app.widgets.composing import EnterGuards
+from app.widgets.controls.elided_label import ElidedLabel
 from app.widgets.geometry import bring_inside
 from app.widgets.label import Label
 from app.window.closing import BEFORE_ANOTHER, BEFORE_MOVING, STILL_AT_WORK, Closing
@@ -140,9 +141,9 @@ class MainWindow(QMainWindow):
         for widget in (*of_tabs, DoingLabel(self.queues)):
             bar.addPermanentWidget(widget)
         bar.setSizeGripEnabled(False)
-        place = Label(f"Workspace  {self._workspace.root}")
+        place = ElidedLabel(f"Workspace  {self._workspace.root}")
         place.setToolTip("Where the library, data sets and runs are kept")
-        bar.addWidget(place)
+        bar.addWidget(place, 1)
 
     def _connect(self) -> None:
         self.tabs.reported.connect(self._show_sentence)

@@ -77,7 +77,7 @@ class Menus(QObject):
             (undo_group.createUndoAction(self, "&Undo"), QKeySequence.StandardKey.Undo, "undo"),
             (undo_group.createRedoAction(self, "&Redo"), QKeySequence.StandardKey.Redo, "redo"),
         ):
-            action.setShortcut(QKeySequence(keys))
+            action.setShortcuts(keys)  # all of the system's: on Windows Ctrl+Y and Ctrl+Shift+Z
             give_icon(action, picture)
             menu.addAction(action)
         menu.addSeparator()

@@ -3,11 +3,12 @@
 from pathlib import Path
 
 from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtWidgets import QDialog, QDialogButtonBox, QWidget
+from PySide6.QtWidgets import QDialogButtonBox, QWidget
 
 from app.widgets.controls.config_form import Fields, align, rows_of
 from app.widgets.controls.elided_label import ElidedLabel
 from app.widgets.controls.small import named_button
+from app.widgets.dialog import Dialog
 from app.widgets.label import Label
 from app.widgets.layout import STRETCH, column, row
 from app.widgets.theme import LARGE, MEDIUM
@@ -19,7 +20,7 @@ HINT = "These hold for all workspaces of yours on this computer. The command lin
 _WIDTH_PX = 440
 
 
-class SettingsDialog(QDialog):
+class SettingsDialog(Dialog):
     """What is chosen here holds once it is accepted, and not before.
 
     Signals:

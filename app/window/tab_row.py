@@ -9,15 +9,15 @@ from PySide6.QtWidgets import QLineEdit, QMainWindow, QPlainTextEdit, QTextEdit
 
 from app.context import Context
 from app.tab import Tab, TabController
-from app.widgets.geometry import BoundedTabs
 from app.widgets.icons import icon
 from app.widgets.keys import Keys, native_keys
+from app.widgets.page_area import PageTabs
 from app.widgets.theme import colours
 
 MakeTab: TypeAlias = tuple[Callable[[], Tab], Callable[[Any, Context, QObject], TabController]]
 
 
-class TabRow(BoundedTabs):
+class TabRow(PageTabs):
     """Makes the tabs and their controllers, and knows which of them is in front.
 
     Attributes:
@@ -41,7 +41,7 @@ class TabRow(BoundedTabs):
 
     def _add(self, page: Tab, controller: TabController) -> None:
         self.controllers.append(controller)
-        place = self.addTab(page, controller.tab.title)
+        place = self.add_page(page, controller.tab.title)
         self.setTabToolTip(place, native_keys(f"{controller.tab.title} (Ctrl+{place + 1})"))
         controller.front_requested.connect(self.setCurrentWidget)
         controller.reported.connect(self.reported)

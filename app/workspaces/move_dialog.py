@@ -5,10 +5,11 @@ from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import Signal, Slot
-from PySide6.QtWidgets import QDialog, QProgressBar, QPushButton, QWidget
+from PySide6.QtWidgets import QProgressBar, QPushButton, QWidget
 
 from app.jobs.job import Job, Stream
 from app.jobs.job_queue import JobQueues
+from app.widgets.dialog import Dialog
 from app.widgets.label import Label
 from app.widgets.layout import STRETCH, column, row
 from app.widgets.theme import LARGE
@@ -44,7 +45,7 @@ def _forget(gone: Sequence[Path]) -> None:
         RecentWorkspaces().forget(path)
 
 
-class MoveDialog(QDialog):
+class MoveDialog(Dialog):
     """Moves a workspace once it is shown, and can be told to leave it where it is.
 
     Signals:

@@ -1,5 +1,6 @@
 """Every screen of the program: tabs and dialogs, each in the states that add something to it."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -33,10 +34,11 @@ from core.events.exporting import RunPacked
 from core.events.runs import CheckpointSaved, RemarkMade, SampleWritten
 from core.runs.run_queue import QueuedRun
 from core.tasks.corpus.look_at_library import DocumentPreview, FilterOverview, PreviewText
-from tests.app.showing import FINISHED, RUN, opened, shown
+from tests.app.showing import FINISHED, LONG_NAME, RUN, opened, shown
 from tests.app.tabs.chat.chat_screens import (
     chat,
     chat_comparing,
+    chat_comparing_long_names,
     chat_completing,
     chat_empty,
     chat_explained,
@@ -44,6 +46,7 @@ from tests.app.tabs.chat.chat_screens import (
     chat_finding_in_text,
     chat_next_token,
     chat_replying,
+    chat_with_long_names,
 )
 from tests.app.tabs.chat.server_screens import idle_panel, running_panel
 from tests.app.tabs.corpus.conftest import a_row
@@ -62,7 +65,13 @@ from tests.app.tabs.inspect.inspect_screens import (
     inspect_training,
     inspect_what_if,
 )
-from tests.app.tabs.models.model_screens import models, models_empty, models_exporting
+from tests.app.tabs.models.model_screens import (
+    models,
+    models_comparing_long_names,
+    models_empty,
+    models_exporting,
+    models_with_long_names,
+)
 from tests.app.tabs.train.conftest import evaluated, prepared, step
 from tests.app.tabs.train.tokenizer.test_tokenizer_window import make_card, split_at_once
 
@@ -322,6 +331,38 @@ def server_running():
     return opened(running_panel(tab), tab)
 
 
+def corpus_with_long_names():
+    tab = corpus()
+    tab.table.show_rows(
+        [a_row(1, f"{LONG_NAME}.txt"), a_row(2, f"{LONG_NAME}.pdf", kind="pdf", state="failed")]
+    )
+    tab.documents.view.selectAll()
+    tab.banner.show_problem(
+        f"“{LONG_NAME}.pdf” could not be read.", "Check that it opens in another program."
+    )
+    return tab
+
+
+def train_with_long_names():
+    tab = train()
+    long = replace(RUN, name=LONG_NAME)
+    tab.show_runs([long, RUN], LONG_NAME)
+    tab.clear_run(LONG_NAME)
+    tab.show_events([prepared(LONG_NAME), evaluated(0), step(1), step(2), evaluated(2, 2.2)])
+    tab.form.suggest_name(LONG_NAME)
+    tab.queue.show_queue([QueuedRun(LONG_NAME, LEARNED, Path("third.toml"))], {})
+    tab.banner.show_notice(f"“{LONG_NAME}” was removed from the queue.")
+    return tab
+
+
+def inspect_with_long_names():
+    tab = inspect_attention()
+    tab.show_runs([replace(RUN, name=LONG_NAME)])
+    tab.show_opening(LONG_NAME, "best")
+    tab.pane.show_caption(f"{LONG_NAME}, step 500")
+    return tab
+
+
 TABS = (
     corpus_empty,
     corpus,
@@ -360,6 +401,15 @@ TABS = (
     inspect_empty,
     models_empty,
     models,
+)
+LONG_NAMES = (
+    corpus_with_long_names,
+    train_with_long_names,
+    chat_with_long_names,
+    chat_comparing_long_names,
+    inspect_with_long_names,
+    models_with_long_names,
+    models_comparing_long_names,
 )
 VARIANTS = (
     train_resuming,

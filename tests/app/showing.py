@@ -11,6 +11,7 @@ from core.runs.catalog import RunSummary
 
 SIZE_PX = (1280, 712)  # what a window of 1280 x 800 leaves for a tab
 RUN = RunSummary("first", "starter", 40, 100, 2.5, 2.5, 3_000_000, 10, 0.0, (20, 40), 40, 40, True)
+LONG_NAME = "meadow" * 10 + "goat"  # 64 letters without a place to break
 FINISHED = replace(RUN, step=700, max_steps=700, checkpoints=(600, 700), best_step=600, last_step=700)
 
 

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QApplication
 
 from app.settings import WindowSettings
 from app.tabs.chat.tab import ChatTab
+from app.widgets.wheel import WheelSteps
 
 SIZE_KEY, ENTER_KEY = "chat/text_size", "chat/enter_sends"  # this user's own, for all workspaces
 FEWEST_POINTS, MOST_POINTS = 6, 40
@@ -26,6 +27,7 @@ class ChatLooks(QObject):
         super().__init__(parent)
         self._tab, self._settings = tab, settings
         self._larger_by = 0  # points
+        self._wheel = WheelSteps()
         self._shadings = QActionGroup(self)
         for name, title in SHADINGS:
             action = QAction(title, self._shadings, checkable=True, checked=name == "none")
@@ -50,7 +52,8 @@ class ChatLooks(QObject):
         if event.type() == QEvent.Type.FontChange and area is self._tab:  # of the whole program
             self._set_size(self._larger_by)
         if isinstance(event, QWheelEvent) and event.modifiers() == Qt.KeyboardModifier.ControlModifier:
-            self._set_size(self._larger_by + (1 if event.angleDelta().y() > 0 else -1))
+            if steps := self._wheel.take(event):
+                self._set_size(self._larger_by + steps)
             return True
         return super().eventFilter(area, event)
 

@@ -21,6 +21,7 @@ from app.tabs.chat.talk_column import TalkColumn
 from app.tabs.chat.view.shown_message import ShownMessage
 from app.widgets.banner import Banner, BannerStack
 from app.widgets.controls.small import named_button
+from app.widgets.flow_layout import flow
 from app.widgets.keys import native_keys
 from app.widgets.layout import column, row
 from app.widgets.theme import HUGE, LARGE, MEDIUM
@@ -226,7 +227,7 @@ class ChatTab(Tab):
 
     def _lay_out(self) -> None:
         column(
-            row(
+            flow(
                 (self.model_bar, 1), self.new_button, self.inspect_button, self.panel_button, self.more_button
             ),
             (row(self.list, (self.talk, 1), (self.compare, 1), self.panel, spacing=LARGE), 1),

@@ -1,5 +1,6 @@
 """What the table tells of each file: its columns, how states are named and drawn, and what each cell shows."""
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -22,6 +23,7 @@ CheckStateRole, ForegroundRole = Qt.ItemDataRole.CheckStateRole, Qt.ItemDataRole
 TextAlignmentRole, ToolTipRole = Qt.ItemDataRole.TextAlignmentRole, Qt.ItemDataRole.ToolTipRole
 AccessibleTextRole = Qt.ItemDataRole.AccessibleTextRole
 
+FOLDER_PARTS = 2  # of a folder's path that the table shows
 NEAR = "near"  # no state of its own: a document that has text, and nearly that of another one
 
 
@@ -110,6 +112,16 @@ def _size(row: DocumentRow) -> str:
     return file_size(row.bytes) if row.bytes else ""
 
 
+def _parent(row: DocumentRow) -> str:
+    return row.path[: max(row.path.rfind("/"), row.path.rfind(os.sep), 0)]
+
+
+def _folder(row: DocumentRow) -> str:
+    """Return the end of the folder's path: the tool tip has all of it."""
+    parts = _parent(row).replace(os.sep, "/").split("/")
+    return printable("/".join(parts[-FOLDER_PARTS:]))
+
+
 USE, NAME, STATE = 0, 1, 2
 COLUMNS = (
     DocumentColumn("Use", "Ticked: part of the corpus", "", lambda _row: "", lambda row: row.included),
@@ -142,6 +154,7 @@ COLUMNS = (
     ),
     DocumentColumn("Time", "How long it took to read", "12.3 s", _seconds, lambda row: row.seconds, True),
     DocumentColumn("Size", "The file's size", "888.8 kB", _size, lambda row: row.bytes, True),
+    DocumentColumn("Folder", "The folder that the file is in", "reports/2026", _folder, _parent),
     DocumentColumn(
         "Tags",
         "The tags that you gave it",
@@ -162,7 +175,7 @@ TAGS = NOTE - 1
 # Hidden where notes have no room, the last one first: the preview says most of it, too.
 SPARE = tuple(
     place
-    for title in ("Tags", "Characters", "Pages", "OCR", "Time")
+    for title in ("Tags", "Characters", "Folder", "Pages", "OCR", "Time")
     for place, column in enumerate(COLUMNS)
     if column.title == title
 )

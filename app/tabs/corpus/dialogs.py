@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.widgets.controls.small import scrolled
+from app.widgets.dialog import Dialog
 from app.widgets.label import Label, MessageBox, without_mnemonic
 from app.widgets.layout import STRETCH, Part, boxed, column
 from app.widgets.theme import LARGE, MEDIUM, SMALL, TINY, set_role
@@ -60,7 +61,7 @@ class RemovalQuestion(MessageBox):
         self.agreed.emit(self._document_ids)
 
 
-class PasswordDialog(QDialog):
+class PasswordDialog(Dialog):
     """Asks for the password of some files, until all of them are open or the user gives up.
 
     Signals:
@@ -133,7 +134,7 @@ class PasswordDialog(QDialog):
         self.buttons.button(QDialogButtonBox.StandardButton.Ok).setEnabled(may)
 
 
-class FieldsDialog(QDialog):
+class FieldsDialog(Dialog):
     """Asks which fields of a file of records hold text.
 
     Signals:

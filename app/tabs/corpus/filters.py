@@ -17,11 +17,11 @@ from PySide6.QtWidgets import (
 from app.tabs.corpus.columns import STATES, StateLook
 from app.tabs.corpus.rows import RowFilter, Summary
 from app.tabs.corpus.tag_box import TagBox
-from app.widgets.flow_layout import FlowLayout
+from app.widgets.flow_layout import FlowLayout, flow
 from app.widgets.icons import icon
 from app.widgets.keys import native_keys
 from app.widgets.label import Label
-from app.widgets.layout import STRETCH, column, row
+from app.widgets.layout import STRETCH, column
 from app.widgets.theme import HUGE, MEDIUM, SMALL, TINY, colours, set_role
 from core.events.document_state import UNFINISHED
 from core.wording import counted, listed, noun_for
@@ -50,8 +50,8 @@ class FilterRow(QWidget):
         super().__init__(parent)
         self.filter_box = _box(
             "filterBox",
-            "Filter by name",
-            native_keys("Show only the files whose names contain this (Ctrl+F)"),
+            "Filter by name or folder",
+            native_keys("Show only the files whose names or folders contain this (Ctrl+F)"),
         )
         self.search_box = _box(
             "searchBox",
@@ -69,8 +69,8 @@ class FilterRow(QWidget):
         self._draw()
         self.filter_box.textChanged.connect(self.name_changed)
         self.search_box.textChanged.connect(self.search_changed)
-        row((self.filter_box, 2), (self.search_box, 3), self.tag_box, of=self)
-        self._key(QKeySequence(QKeySequence.StandardKey.Find), self.filter_box, "Filter by name")
+        flow((self.filter_box, 2), (self.search_box, 3), self.tag_box, of=self)
+        self._key(QKeySequence(QKeySequence.StandardKey.Find), self.filter_box, "Filter by name or folder")
         self._key(QKeySequence("Ctrl+Shift+F"), self.search_box, "Search in texts")
 
     @Slot()

@@ -5,10 +5,11 @@ from collections.abc import Sequence
 from pydantic import ValidationError
 from PySide6.QtCore import QPoint, QSignalBlocker, Qt, Signal, Slot
 from PySide6.QtGui import QAction, QIcon
-from PySide6.QtWidgets import QDialog, QDialogButtonBox, QLineEdit, QMenu, QPushButton, QWidget
+from PySide6.QtWidgets import QDialogButtonBox, QLineEdit, QMenu, QPushButton, QWidget
 
 from app.widgets.controls.config_form import Fields, align, rows_of
 from app.widgets.controls.section import Section
+from app.widgets.dialog import Dialog
 from app.widgets.icons import give_icon
 from app.widgets.label import Label
 from app.widgets.layout import STRETCH, column
@@ -91,7 +92,7 @@ class ImportOptions(QPushButton):
         give_icon(self, "warning" if problem else "settings")
 
 
-class ImportOptionsDialog(QDialog):
+class ImportOptionsDialog(Dialog):
     """The settings of an import, with labels, help and choices as the config declares them."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -177,17 +178,13 @@ class ImportOptionsDialog(QDialog):
         self.problem.setVisible(bool(problem))
         if any(field.reason for field in self._limits):
             self.limits.open()  # or nobody would see why the dialog cannot be accepted
-        self._fit(self.height())
         self.buttons.button(QDialogButtonBox.StandardButton.Ok).setEnabled(not self._fields.problem())
 
     @Slot()
     def _fold(self) -> None:
-        self._fit(0)
-
-    def _fit(self, least: int) -> None:
-        """Be as high as what is shown, and no less than `least`."""
+        """Be as high as what is shown."""
         self._column.activate()
-        self.resize(self.width(), max(least, self._column.totalHeightForWidth(self.width())))
+        self.resize(self.width(), self._column.totalHeightForWidth(self.width()))
 
     @Slot()
     def _restore_defaults(self) -> None:

@@ -254,7 +254,9 @@ class ActionRow(QWidget):
         return QSize(super().sizeHint().width(), self.near_button.sizeHint().height())
 
     def minimumSizeHint(self) -> QSize:
-        return QSize(self.count_label.sizeHint().width(), self.sizeHint().height())
+        there = [button for button in self._buttons if not button.isHidden()]
+        icons = (self._tag_button.sizeHint().width() + TINY) * len(there)
+        return QSize(self.count_label.sizeHint().width() + icons, self.sizeHint().height())
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

@@ -138,7 +138,7 @@ class RowFilter:
     """Rows pass that fit all of it.
 
     Args:
-        name: Part of the file's name, in any case; "" for all.
+        name: Part of the file's name or folder, in any case; "" for all.
         state: One state, or `NEAR`; "" for all.
         kind: One kind; "" for all.
         paths: The files that the last import did not read, or that were there already; None for all.
@@ -165,7 +165,7 @@ class RowFilter:
     def names(self) -> list[str]:
         """What each filter that is on asks for, the search left out."""
         asked = {
-            f"the name contains “{self.name}”": self.name,
+            f"the name or folder contains “{self.name}”": self.name,
             f"the state is “{STATES[self.state].title}”" if self.state else "": self.state,
             f"the kind is “{kind_title(self.kind)}”": self.kind,
             "it has no tag" if self.tag == UNTAGGED else f"the tag is “{self.tag}”": self.tag,
@@ -184,7 +184,7 @@ class RowFilter:
             return False
         if self.hits is not None and row.id not in self.hits:
             return False
-        return not self.name or self.name.casefold() in row.name.casefold()
+        return not self.name or self.name.casefold() in row.path.casefold()
 
     def _passes_tag(self, row: DocumentRow) -> bool:
         if self.tag == UNTAGGED:

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QCompleter, QDialog, QDialogButtonBox, QLineEdit, 
 
 from app.widgets.composing import guard_enter
 from app.widgets.controls.check_list import CHECKED, UNCHECKED, CheckList, CheckRow, check_view
+from app.widgets.dialog import Dialog
 from app.widgets.label import Label
 from app.widgets.layout import column, row
 from app.widgets.theme import LARGE, MEDIUM
@@ -20,7 +21,7 @@ SIZE_PX = (420, 420)
 PARTLY = Qt.CheckState.PartiallyChecked
 
 
-class TagsDialog(QDialog):
+class TagsDialog(Dialog):
     """Asks which tags some documents should have.
 
     Signals:

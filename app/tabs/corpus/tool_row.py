@@ -10,10 +10,11 @@ from app.tabs.corpus.import_options import ImportOptions
 from app.tabs.corpus.rows import Summary
 from app.widgets.controls.elided_label import ElidedLabel
 from app.widgets.empty_state import Card, EmptyState, card_button
+from app.widgets.flow_layout import flow
 from app.widgets.icons import give_icon
 from app.widgets.keys import native_keys
 from app.widgets.label import Label, without_mnemonic
-from app.widgets.layout import column, row
+from app.widgets.layout import boxed, column
 from app.widgets.theme import set_role
 from core.wording import counted
 
@@ -102,8 +103,8 @@ class ToolRow(QWidget):
     def _lay_out(self) -> None:
         title = Label("Corpus", role="title")
         set_role(self.totals, "muted")
-        words = column(title, self.totals, spacing=0)
-        row((words, 1), self.watch_chip, self.options, self.sample_button, self.add_button, of=self)
+        words = boxed(column(title, self.totals, spacing=0))
+        flow((words, 1), self.watch_chip, self.options, self.sample_button, self.add_button, of=self)
 
 
 def short_path(folder: Path) -> str:

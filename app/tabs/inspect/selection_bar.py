@@ -6,8 +6,9 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 from app.widgets.controls.elided_box import ElidedBox
 from app.widgets.controls.elided_label import ElidedLabel
 from app.widgets.controls.small import CountBox
+from app.widgets.flow_layout import flow
 from app.widgets.label import Label
-from app.widgets.layout import row
+from app.widgets.layout import boxed, row
 from app.widgets.token_text import visible
 from core.inspection.inspected import Inspected
 from core.inspection.selection import Selection
@@ -37,10 +38,10 @@ class SelectionBar(QWidget):
         for part, title in PARTS.items():
             self.part_box.addItem(title, part)
         self.token = ElidedLabel(role="muted")
-        row(
-            *(Label("Pos&ition", buddy=self.position_box), self.position_box),
-            *(Label("La&yer", buddy=self.layer_box), self.layer_box),
-            *(Label("Hea&d", buddy=self.head_box), self.head_box),
+        flow(
+            boxed(row(Label("Pos&ition", buddy=self.position_box), self.position_box)),
+            boxed(row(Label("La&yer", buddy=self.layer_box), self.layer_box)),
+            boxed(row(Label("Hea&d", buddy=self.head_box), self.head_box)),
             self.part_box,
             (self.token, 1),
             of=self,

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtWidgets import QPushButton, QSplitter, QWidget
+from PySide6.QtWidgets import QPushButton, QWidget
 
 from app.tab import Tab
 from app.tabs.inspect.phrase_edit import PhraseEdit
@@ -14,10 +14,12 @@ from app.widgets.banner import Banner, BannerStack
 from app.widgets.controls.checkpoint_slider import CheckpointSlider
 from app.widgets.controls.elided_label import ElidedLabel
 from app.widgets.controls.run_picker import CheckpointChoice
+from app.widgets.controls.splitter import Splitter
 from app.widgets.empty_state import EmptyState
+from app.widgets.flow_layout import flow
 from app.widgets.layout import boxed, column, row
 from app.widgets.model_pages import ModelPages
-from app.widgets.theme import HUGE, LARGE, MEDIUM, SMALL, set_role
+from app.widgets.theme import HUGE, LARGE, MEDIUM, set_role
 from app.widgets.token_text import first_of
 from core.inspection.inspected import Inspected
 from core.inspection.selection import Selection
@@ -131,7 +133,7 @@ class InspectTab(Tab):
         self.no_phrase = EmptyState(
             "Type a phrase", "A few words are enough: every number on the way to the next token is shown."
         )
-        self.panes = QSplitter(Qt.Orientation.Horizontal, childrenCollapsible=False, handleWidth=SMALL)
+        self.panes = Splitter("inspectSplitter", Qt.Orientation.Horizontal)
         self.beside = boxed(column(self.beside_slider, (self.beside_pane, 1)))
         self.panes.addWidget(boxed(column(self.slider, (self.pane, 1))))
         self.panes.addWidget(self.beside)
@@ -140,9 +142,9 @@ class InspectTab(Tab):
         self.pages.add(self.no_phrase, self.panes)
 
     def _lay_out(self) -> None:
-        below = row((self.selection, 1), self.changes_label, self.reset_button, self.compare_button)
+        below = flow((self.selection, 1), self.changes_label, self.reset_button, self.compare_button)
         column(
-            row((self.choice, 1), (self.phrase, 3), spacing=MEDIUM),
+            flow((self.choice, 1), (self.phrase, 3), spacing=MEDIUM),
             below,
             (row(self.views, (self.pages, 1), spacing=MEDIUM), 1),
             self.status,

@@ -18,6 +18,7 @@ from app.widgets.controls.elided_label import ElidedLabel
 from app.widgets.controls.small import named_button
 from app.widgets.label import Label
 from app.widgets.layout import column, row
+from app.widgets.page_area import PageArea
 from app.widgets.theme import MEDIUM, SMALL, set_role
 from core.inspection.inspected import Inspected
 from core.inspection.selection import Selection
@@ -45,6 +46,7 @@ class ViewPane(QFrame):
         set_role(self, "card")
         self._makers = makers
         self._views: dict[str, InspectView] = {}
+        self._areas: dict[str, PageArea] = {}
         self._name = ""
         self._inspected: Inspected | None = None
         self._selection = Selection()
@@ -79,7 +81,8 @@ class ViewPane(QFrame):
         if name not in self._views:
             view = self._views[name] = self._makers[name]()
             view.selection_requested.connect(self.selection_requested)
-            self.stack.addWidget(view)
+            self._areas[name] = PageArea(view)
+            self.stack.addWidget(self._areas[name])
             self.view_made.emit(view)
         self._name = name
         kind = VIEWS[name]
@@ -87,7 +90,7 @@ class ViewPane(QFrame):
         self.explanation.setText(kind.help)
         for suffix in ("png", "svg"):
             self.save_buttons[suffix].setVisible(kind.draw is not None)
-        self.stack.setCurrentWidget(self._views[name])
+        self.stack.setCurrentWidget(self._areas[name])
         self._show_numbers()
 
     def show_inspected(self, inspected: Inspected, selection: Selection) -> None:

@@ -11,6 +11,7 @@ from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QFileDialog, QFrame, QLineEdit, QWidget
 
 from app.widgets.composing import guard_enter
+from app.widgets.controls.elided_label import ElidedLabel
 from app.widgets.controls.small import named_button, scrolled
 from app.widgets.label import Label
 from app.widgets.layout import STRETCH, boxed, column, row
@@ -26,6 +27,7 @@ from core.tasks.chat.compare_runs import FEWEST, MOST, Comparison
 from core.wording import counted, number, printable
 
 CHART_PX, ROW_PX, MOST_ROWS = 190, 30, 10
+SETTING_PX, VALUE_PX = 120, 84  # the minimum widths of columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +171,7 @@ class ComparePageView(QFrame):
         head = f"{printable(ended.name)}: {counted(ended.tokens, 'token')}, {ended.tokens_per_second:.0f} tokens/s"
         text = Label(wordWrap=True, objectName="comparedReply", accessibleName=f"Reply of {ended.name}")
         text.setText(printable(ended.text.strip(), "\n") or "(nothing)")
-        reply = boxed(column(Label(head, role="muted"), text, spacing=SMALL))
+        reply = boxed(column(ElidedLabel(head, role="muted"), text, spacing=SMALL))
         self._replies.append(reply)
         self._reply_column.addWidget(reply)
 
@@ -187,7 +189,7 @@ class ComparePageView(QFrame):
     def _show_settings(self, settings: Sequence[tuple[str, ...]]) -> None:
         self.settings.show_settings(self.names, settings)
         self.settings_view.setFixedHeight(ROW_PX * (min(len(settings), MOST_ROWS) + 2))
-        self.settings_view.resizeColumnsToContents()
+        self.settings_view.set_widths([SETTING_PX, *[VALUE_PX] * len(self.names)], widest=0)
         self.settings_view.setVisible(bool(settings))
         self.same_label.setVisible(not settings)
 
@@ -243,7 +245,7 @@ class ComparePageView(QFrame):
         self.show_text(None)
 
     def _lay_out(self) -> None:
-        self.title = Label(objectName="compareTitle", role="subtitle", wordWrap=True)
+        self.title = ElidedLabel(objectName="compareTitle", role="subtitle")
         self.progress = Label(objectName="compareProgress", role="muted")
         self.notes = Label(objectName="compareNotes", role="muted", wordWrap=True)
         self._reply_column = column(spacing=MEDIUM)

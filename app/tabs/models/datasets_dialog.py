@@ -5,11 +5,12 @@ from datetime import datetime
 from functools import partial
 
 from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtWidgets import QDialog, QTableView, QWidget
+from PySide6.QtWidgets import QTableView, QWidget
 
 from app.errors import sentences
 from app.widgets.controls.small import named_button
 from app.widgets.deletion_question import DeletionQuestion
+from app.widgets.dialog import Dialog
 from app.widgets.label import Label
 from app.widgets.layout import STRETCH, column, row
 from app.widgets.rows import Column, Rows, RowsView
@@ -40,7 +41,7 @@ class DatasetTable(Rows[DatasetRow]):
     )
 
 
-class DatasetsDialog(QDialog):
+class DatasetsDialog(Dialog):
     """Shows the data sets.
 
     Signals:

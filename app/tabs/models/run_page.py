@@ -6,6 +6,7 @@ from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QFrame, QStackedWidget, QWidget
 
 from app.tabs.models.notes_panel import NotesPanel
+from app.widgets.controls.elided_label import ElidedLabel
 from app.widgets.controls.section import Section
 from app.widgets.controls.small import named_button, scrolled
 from app.widgets.deletion_question import DeletionQuestion
@@ -235,7 +236,7 @@ class RunPageView(QFrame):
         self.delete_button.clicked.connect(self._ask_to_delete)
 
     def _lay_out(self) -> None:
-        self.title = Label(objectName="runTitle", role="subtitle")
+        self.title = ElidedLabel(objectName="runTitle", role="subtitle")
         self.verdict_label = Label(objectName="runVerdict", wordWrap=True, visible=False)
         self.verdict_label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.problem = Label(objectName="runProblem", wordWrap=True, visible=False, role="error")

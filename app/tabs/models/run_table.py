@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from PySide6.QtCore import QItemSelection, QItemSelectionModel, QObject, Qt, Signal, Slot
@@ -149,11 +150,9 @@ class RunView(RowsView):
         self._names: list[str] = []  # of what is selected while rows change places
         self.setSelectionMode(QTableView.SelectionMode.ExtendedSelection)
         titles = [column.title for column in RunTable.columns]
-        for place, title in enumerate(titles):
-            self.setColumnWidth(place, WIDTHS_PX.get(title, WIDTH_PX))
         self.hide_columns(HIDDEN_AT_FIRST)
+        self.set_widths([WIDTHS_PX.get(title, WIDTH_PX) for title in titles], widest=NAME)
         head = self.horizontalHeader()
-        head.setStretchLastSection(True)
         head.setSortIndicator(titles.index("Changed"), Qt.SortOrder.DescendingOrder)
         self.setSortingEnabled(True)
         head.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
@@ -195,6 +194,7 @@ class RunView(RowsView):
         """Show all columns but these; the name always stands."""
         for place, column in enumerate(RunTable.columns):
             self.setColumnHidden(place, place != NAME and column.title in titles)
+        self.fit_columns()
 
     def columns_menu(self) -> QMenu:
         """An entry for each column that can go."""
@@ -204,9 +204,13 @@ class RunView(RowsView):
             entry = QAction(without_mnemonic(column.title), menu, checkable=True)
             entry.setChecked(not self.isColumnHidden(place))
             entry.setToolTip(column.tip)
-            entry.toggled.connect(lambda shown, place=place: self.setColumnHidden(place, not shown))
+            entry.toggled.connect(partial(self._show_column, place))
             menu.addAction(entry)
         return menu
+
+    def _show_column(self, place: int, shown: bool) -> None:
+        self.setColumnHidden(place, not shown)
+        self.fit_columns()
 
     @Slot()
     def _offer_columns(self) -> None:

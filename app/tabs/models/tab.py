@@ -17,8 +17,9 @@ from app.widgets.controls.small import named_button
 from app.widgets.controls.splitter import Splitter
 from app.widgets.drop_area import DropArea
 from app.widgets.empty_state import Card, EmptyState, card_button
+from app.widgets.flow_layout import flow
 from app.widgets.icons import give_icon
-from app.widgets.layout import STRETCH, boxed, column, row
+from app.widgets.layout import boxed, column
 from app.widgets.theme import HUGE, LARGE, MEDIUM
 from core.runs.catalog import RunSummary
 from core.runs.folder import run_name_note
@@ -194,8 +195,8 @@ class ModelsTab(DropArea, Tab):
                 self.first_take_button,
             )
         )
-        tools = row((self.search_box, 1), self.columns_button, self.take_button)
-        below = row(self.rename_button, self.remove_button, STRETCH, self.datasets_button)
+        tools = flow((self.search_box, 1), self.columns_button, self.take_button)
+        below = flow(self.rename_button, self.remove_button, (QWidget(), 1), self.datasets_button)
         left = boxed(column(tools, (self.view, 1), below, spacing=MEDIUM))
         self._sides = QStackedWidget()
         self._sides.addWidget(self.page)

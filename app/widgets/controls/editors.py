@@ -15,7 +15,6 @@ from PySide6.QtGui import QAction, QKeySequence, QResizeEvent, QWheelEvent
 from PySide6.QtWidgets import (
     QAbstractSpinBox,
     QCheckBox,
-    QComboBox,
     QFileDialog,
     QLineEdit,
     QPlainTextEdit,
@@ -23,11 +22,12 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.widgets.controls.wheel import ComboBox
+from app.widgets.controls.elided_box import ElidedBox
 from app.widgets.icons import give_icon
 from app.widgets.theme import LARGE, SMALL
 from core.config.setting import Setting
 
+WIDEST_NUMBER, NUMBER_FRAME_PX = "0.0000", 40  # the frame is that of the style sheet, with both arrows
 FEWEST_CHARACTERS = 6  # of a choice that are always seen
 ESCAPES = {"\\n": "\n", "\\t": "\t"}
 IN_THOUSANDS = re.compile(r"-?[1-9]\d{0,2}([, ])\d{3}(?:\1\d{3})*")  # which "0,95" and "1,5" are not
@@ -81,6 +81,15 @@ class NumberEdit(QAbstractSpinBox):
             left = text.right() + 1 - self._mark.width()
             self._mark.setGeometry(left, text.top(), self._mark.width(), text.height())
 
+    def sizeHint(self) -> QSize:
+        """Return room for `WIDEST_NUMBER`, and for the mark."""
+        mark = 0 if self._mark is None else self._mark.width()
+        width = self.fontMetrics().horizontalAdvance(WIDEST_NUMBER) + mark + NUMBER_FRAME_PX
+        return QSize(width, super().sizeHint().height())
+
+    def minimumSizeHint(self) -> QSize:
+        return self.sizeHint()
+
     def show_value(self, value: float | None) -> None:
         self.lineEdit().setText(number_text(value))
 
@@ -116,17 +125,16 @@ class NumberEdit(QAbstractSpinBox):
         event.ignore()
 
 
-class ChoiceEdit(ComboBox):
+class ChoiceEdit(ElidedBox):
     """One of a few words."""
 
     changed = Signal()
 
     def __init__(self, setting: Setting) -> None:
-        super().__init__()
+        super().__init__("")
         for choice, title in zip(setting.choices, setting.titles, strict=True):
             self.addItem(title, choice)
         self.setMinimumContentsLength(FEWEST_CHARACTERS)  # a form is not made wider by a long title
-        self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self.currentIndexChanged.connect(self.changed)
 
     def show_value(self, value: str) -> None:

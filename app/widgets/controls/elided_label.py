@@ -6,12 +6,17 @@ from PySide6.QtGui import QHelpEvent, QPainter, QPaintEvent
 from app.widgets.cut_text import shortened, tells_whole
 from app.widgets.label import Label
 
+SHORTEST = "Mm…"
+
 
 class ElidedLabel(Label):
     """A label that gives way to its neighbours."""
 
     def minimumSizeHint(self) -> QSize:
-        return QSize(0, super().minimumSizeHint().height())
+        """Return room for the first letters: a label without any could not be pointed at."""
+        metrics = self.fontMetrics()
+        width = min(metrics.horizontalAdvance(self.text()), metrics.horizontalAdvance(SHORTEST))
+        return QSize(width, super().minimumSizeHint().height())
 
     def event(self, event: QEvent) -> bool:
         if isinstance(event, QHelpEvent) and tells_whole(self, event, self.text(), self.width()):

@@ -1,7 +1,5 @@
 """Small controls that several tabs are made of, each set up the same way."""
 
-from typing import Any
-
 from PySide6.QtCore import QSize, Qt, Slot
 from PySide6.QtGui import QGuiApplication, QWheelEvent
 from PySide6.QtWidgets import QApplication, QFrame, QPushButton, QScrollArea, QSpinBox, QToolButton, QWidget
@@ -48,10 +46,9 @@ def toggle_button(text: str, name: str, tooltip: str) -> QToolButton:
 
 
 def scrolled(widget: QWidget) -> QScrollArea:
-    """`widget` in an area that scrolls up and down only, and is no stop on the way of the Tab key."""
-    area = _ScrollArea(widgetResizable=True, frameShape=QFrame.Shape.NoFrame)
-    area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-    area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+    """Return an area that scrolls `widget` where it does not fit. The Tab key skips the area itself."""
+    area = ScrollArea()
+    area.setWidgetResizable(True)
     area.setWidget(widget)
     return area
 
@@ -86,11 +83,13 @@ def application() -> QApplication:
     return app
 
 
-class _ScrollArea(QScrollArea):
+class ScrollArea(QScrollArea):
     """Scrolls to whatever gets the focus, also from outside: Qt does so only on the way within the area."""
 
-    def __init__(self, **properties: Any) -> None:
-        super().__init__(**properties)
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         application().focusChanged.connect(self._show_focus)
 
     @Slot(QWidget, QWidget)

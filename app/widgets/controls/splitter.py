@@ -3,14 +3,18 @@
 import re
 from collections.abc import Sequence
 
-from PySide6.QtCore import Qt, Slot
+from PySide6.QtCore import QSize, Qt, Slot
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QSplitter, QWidget
 
 from app.widgets.theme import SMALL
 
 
 class Splitter(QSplitter):
-    """A `QSplitter` whose sizes can be remembered once the user has chosen them; no part of it can be shut."""
+    """A `QSplitter` whose sizes can be remembered once the user has chosen them; no part of it can be shut.
+
+    Parts that are side by side stand above each other while the splitter is too narrow for them.
+    """
 
     def __init__(
         self,
@@ -23,6 +27,7 @@ class Splitter(QSplitter):
         """`name` is its object name, and `sizes` those of the parts at first."""
         super().__init__(orientation, parent, childrenCollapsible=False, handleWidth=SMALL)
         self.setObjectName(name)
+        self._is_row = orientation == Qt.Orientation.Horizontal
         for part in parts:
             self.addWidget(part)
         if sizes:
@@ -43,6 +48,45 @@ class Splitter(QSplitter):
             self._chosen = state
             self.setSizes(sizes)
 
+    def minimumSizeHint(self) -> QSize:
+        """Return the size of the narrowest arrangement: stacked where the parts can be."""
+        if not self._is_row:
+            return super().minimumSizeHint()
+        least = self._least()
+        handles = self.handleWidth() * (len(least) - 1)
+        height = (
+            sum(size.height() for size in least) + handles
+            if self.is_stacked
+            else max(size.height() for size in least)
+        )
+        return QSize(max(size.width() for size in least), height)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        if self._is_row and self._is_too_narrow() != self.is_stacked:
+            self._turn()
+        super().resizeEvent(event)
+
+    @property
+    def is_stacked(self) -> bool:
+        """True while parts of a row stand above each other."""
+        return self._is_row and self.orientation() == Qt.Orientation.Vertical
+
+    def _least(self) -> list[QSize]:
+        parts = [part for place in range(self.count()) if (part := self.widget(place)) is not None]
+        shown = [part for part in parts if not part.isHidden()] or parts
+        return [part.minimumSizeHint().expandedTo(part.minimumSize()) for part in shown]
+
+    def _is_too_narrow(self) -> bool:
+        least = self._least()
+        return self.width() < sum(size.width() for size in least) + self.handleWidth() * (len(least) - 1)
+
+    def _turn(self) -> None:
+        sizes = self.sizes()
+        self.setOrientation(Qt.Orientation.Horizontal if self.is_stacked else Qt.Orientation.Vertical)
+        self.setSizes(sizes)
+        self.updateGeometry()
+
     @Slot()
     def _take_sizes(self) -> None:
-        self._chosen = ",".join(str(size) for size in self.sizes())
+        if not self.is_stacked:
+            self._chosen = ",".join(str(size) for size in self.sizes())

@@ -11,7 +11,9 @@ from PySide6.QtWidgets import QApplication
 
 from app.help.help_window import CONTENTS, PICTURE_PX, HelpWindow
 from app.tabs.corpus.columns import STATES
+from app.widgets.keys import keys_of_menus
 from app.widgets.theme import DARK, apply_theme
+from app.window.main_window import MainWindow
 from core.config.corpus import CorpusConfig
 from core.config.model import ModelConfig
 from core.config.sampling import SamplingConfig
@@ -19,9 +21,22 @@ from core.config.setting import describe
 from core.config.tokenizer import TokenizerConfig
 from core.config.training import TrainingConfig
 from core.system.resources import resource
-from tests.app.conftest import plain_looks_afterwards
+from tests.app.conftest import leave, plain_looks_afterwards
 
 PAGES = sorted(resource("help").glob("*.html"))
+
+
+# Keys that a field or view handles itself, without a shortcut.
+OF_SINGLE_FIELDS = {
+    "Alt+Left", "Ctrl+A", "Del", "Enter", "Esc", "F2", "Left", "Right", "Shift+Enter", "Shift+F3", "Shift+Tab", "Space", "Tab",
+}  # fmt: skip
+
+
+@pytest.fixture
+def main(qtbot, workspace, one_chart):
+    main = MainWindow(workspace)
+    yield main
+    leave(qtbot, main)
 
 
 @pytest.fixture
@@ -126,3 +141,21 @@ def test_the_dark_theme_reaches_the_page_and_the_reader_stays_where_he_is(qtbot,
         assert heading.begin().fragment().charFormat().foreground().color().name() == DARK.accent
         assert window.pages.verticalScrollBar().value() == 200
         theme.choose("light")
+
+
+def test_keys_page_names_only_keys_of_the_program(main):
+    of_tabs = main.tabs.keys()
+    groups = [keys_of_menus(main.menuBar()), *(keys for _, keys in of_tabs)]
+    known = {key for keys in groups for shown, _ in keys for key in shown.split(", ")}
+    titles = [controller.tab.title for controller in main.tabs.controllers]
+    text = resource("help/keys.html").read_text(encoding="utf-8").partition("<h2>In this window</h2>")[0]
+    named = re.findall(r"<tr><td><b>(.*?)</b></td><td>(.*?)</td></tr>", text)
+    assert (f"Ctrl+1 to Ctrl+{len(titles)}", ", ".join(titles)) in named
+    shown = {key for keys, _ in named if " to " not in keys for key in keys.split(", ")}
+    shown.discard("Ctrl+,")  # the comma is the key
+    assert shown - known <= OF_SINGLE_FIELDS | {"Ctrl", ""}
+
+
+def test_privacy_names_server_and_ssh():
+    text = resource("help/workspace.html").read_text(encoding="utf-8").partition("<h2>Privacy</h2>")[2]
+    assert "Server" in text and "ssh" in text

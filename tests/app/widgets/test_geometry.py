@@ -2,10 +2,10 @@
 
 import pytest
 from PySide6.QtCore import QRect
-from PySide6.QtWidgets import QMainWindow, QWidget
+from PySide6.QtWidgets import QMainWindow
 
 from app.widgets import geometry
-from app.widgets.geometry import TITLE_BAR_PX, BoundedTabs, bring_inside, fitted, room_for
+from app.widgets.geometry import TITLE_BAR_PX, bring_inside, fitted
 
 ROOM = QRect(0, 30, 1000, 600)
 SCREEN = QRect(0, 0, 1067, 667)  # 1600x1000 at 150 %
@@ -49,16 +49,3 @@ def test_a_window_that_fills_the_screen_is_left_alone(window, small_screen):
     before = window.geometry()
     bring_inside(window)
     assert window.geometry() == before
-
-
-@pytest.mark.parametrize("sheet", ["", "QMenuBar { padding: 2px; }"], ids=["plain", "styled"])
-def test_pages_that_want_more_than_the_screen_has_do_not_get_it(window, small_screen, sheet):
-    window.setStyleSheet(sheet)
-    tabs = BoundedTabs(window)
-    page = QWidget()
-    page.setMinimumSize(2000, 2000)
-    tabs.addTab(page, "Large")
-    window.setCentralWidget(tabs)
-    window.show()
-    least = window.layout().totalMinimumSize()
-    assert least.boundedTo(room_for(window).size()) == least

@@ -7,7 +7,7 @@ from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QComboBox, QPushButton, QWidget
 
 from app.widgets.icons import give_icon, icon
-from app.widgets.theme import DARK, LIGHT, Theme, colours
+from app.widgets.theme import DARK, LIGHT, Theme, apply_theme, colours
 from core.system.resources import resource
 from tests.app.conftest import plain_looks_afterwards
 
@@ -89,3 +89,13 @@ def test_the_list_of_a_box_shows_all_its_entries_whole(qtbot, theme, count):
     assert view.viewport().rect().contains(last)
     assert view.geometry() == view.window().rect()  # no frame of another kind around it
     box.hidePopup()
+
+
+@pytest.mark.parametrize("points", [9, 13])
+def test_headings_follow_the_font_of_the_system(qapp, points):
+    with plain_looks_afterwards(qapp):
+        font = qapp.font()
+        font.setPointSizeF(points)
+        qapp.setFont(font)
+        apply_theme(qapp, "light")
+        assert f"font-size: {1.9 * points:.4g}pt" in qapp.styleSheet()

@@ -12,6 +12,7 @@ from PySide6.QtCore import QEvent, QObject
 from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QComboBox, QFileDialog, QWidget
 
+from app import application
 from app.application import CrashHook, failure_box, run
 from app.errors import DEFECT
 from app.splash import has_display
@@ -179,6 +180,26 @@ def test_before_there_is_a_window_a_failure_has_a_box_of_its_own(qtbot):
     qtbot.addWidget(box)
     assert box.text() == error.message
     assert box.informativeText() == error.remedy
+
+
+def test_unusable_workspace_offers_another_folder(qtbot, monkeypatch, tmp_path):
+    blocked, usable = tmp_path / "file", tmp_path / "usable"
+    blocked.write_text("in the way", encoding="utf-8")
+    asked = []
+    monkeypatch.setattr(application, "_has_reader", lambda: False)
+    monkeypatch.setattr(application, "ask_for_folder", lambda message: asked.append(message) or usable)
+    workspace, refusal = application._usable_workspace(Workspace(blocked / "workspace"), named=True)
+    assert (workspace.root, refusal) == (usable, "")
+    assert usable.is_dir() and len(asked) == 1
+
+
+def test_unusable_workspace_ends_the_start_without_another_folder(qtbot, monkeypatch, tmp_path):
+    blocked = tmp_path / "file"
+    blocked.write_text("in the way", encoding="utf-8")
+    monkeypatch.setattr(application, "_has_reader", lambda: False)
+    monkeypatch.setattr(application, "ask_for_folder", lambda _message: None)
+    with pytest.raises(WorkspaceError):
+        application._usable_workspace(Workspace(blocked / "workspace"), named=True)
 
 
 # What the window's thread leaves to jobs

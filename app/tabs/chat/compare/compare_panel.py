@@ -13,6 +13,7 @@ from app.widgets.banner import Banner
 from app.widgets.controls.elided_label import ElidedLabel
 from app.widgets.controls.run_picker import ChoiceBox
 from app.widgets.controls.small import named_button, toggle_button
+from app.widgets.flow_layout import flow
 from app.widgets.label import Label
 from app.widgets.layout import column, row
 from app.widgets.theme import MEDIUM
@@ -157,11 +158,9 @@ class ComparePanel(QWidget):
         self._escape.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
 
     def _lay_out(self) -> None:
-        head = row(
+        head = flow(
             self.two_button, self.steps_button, self.mode_box, (self.mode, 1), self.seed, self.back_button
         )
-        head.setAlignment(self.mode_box, Qt.AlignmentFlag.AlignVCenter)  # lower than the switches
-        head.setAlignment(self.back_button, Qt.AlignmentFlag.AlignVCenter)
         column(
             head,
             self.banner,

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from secrets import randbelow
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal, Slot
-from PySide6.QtWidgets import QCheckBox, QGridLayout, QHBoxLayout, QPushButton, QWidget
+from PySide6.QtWidgets import QCheckBox, QGridLayout, QHBoxLayout, QPushButton, QSizePolicy, QWidget
 
 from app.tabs.chat.sampling.documents_row import DocumentsRow
 from app.tabs.chat.sampling.sampler_bar import SamplerBar
@@ -17,7 +17,6 @@ from app.widgets.theme import MEDIUM, SMALL, TINY, set_role
 from core.config.sampling import SamplingConfig
 from core.runs.samplers import Sampler
 
-EDITOR_PX = 84
 REACHES: Mapping[str, Reach] = {
     "temperature": Reach(0, 2, 0.05),
     "top_k": Reach(0, 200, 1),
@@ -150,7 +149,7 @@ class SamplingPanel(QWidget):
         grid.setColumnStretch(0, 1)
         for place, name in enumerate(names):
             field, slider = self.fields.field(name), self.sliders[name]
-            field.editor.setFixedWidth(EDITOR_PX)
+            field.editor.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
             field.unit.hide()  # it stands in the label
             if field.setting.unit:
                 field.label.setText(f"{field.setting.title} ({field.setting.unit})")
@@ -165,7 +164,6 @@ class SamplingPanel(QWidget):
     def _seed_row(self) -> QHBoxLayout:
         field = self.fields.field("seed")
         field.unit.hide()
-        field.editor.setMinimumWidth(EDITOR_PX)
         made = row(field.label, (field.row, 1), self.dice_button, self.random_button)
         for widget in (field.label, self.dice_button, self.random_button):
             made.setAlignment(widget, Qt.AlignmentFlag.AlignTop)

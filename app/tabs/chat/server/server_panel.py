@@ -7,7 +7,6 @@ from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QAction, QGuiApplication, QRegularExpressionValidator
 from PySide6.QtWidgets import (
     QButtonGroup,
-    QDialog,
     QLineEdit,
     QPlainTextEdit,
     QWidget,
@@ -18,6 +17,7 @@ from app.tabs.chat.server.server_example import curl_call, python_call
 from app.widgets.banner import Banner, BannerStack
 from app.widgets.controls.run_picker import CheckpointChoice
 from app.widgets.controls.small import CountBox, named_button, toggle_button
+from app.widgets.dialog import Dialog
 from app.widgets.icons import give_icon
 from app.widgets.label import Label
 from app.widgets.layout import STRETCH, column, row
@@ -37,7 +37,7 @@ TOKEN_BYTES = 24
 ABOUT = "Other programs on this computer can ask the model as they would ask OpenAI's. Closing the program stops the server."
 
 
-class ServerPanel(QDialog):
+class ServerPanel(Dialog):
     """Switches the server on and off, beside whatever else the window does.
 
     Signals:

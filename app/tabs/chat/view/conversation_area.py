@@ -11,7 +11,6 @@ from PySide6.QtGui import (
     QPaintEvent,
     QResizeEvent,
     QTextCursor,
-    QWheelEvent,
 )
 from PySide6.QtWidgets import QAbstractScrollArea, QApplication, QFrame, QToolButton, QWidget
 
@@ -38,11 +37,9 @@ class ConversationArea(QAbstractScrollArea):
         matches: What is marked as found.
 
     Signals:
-        zoom_requested: 1 for larger letters, -1 for smaller ones.
         laid_out: What is in sight stands where it will be drawn; its text may be another one.
     """
 
-    zoom_requested = Signal(int)
     laid_out = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -264,14 +261,7 @@ class ConversationArea(QAbstractScrollArea):
         bar.setValue(bar.value() + (LINE_PX if point.y() > 0 else -LINE_PX))
         self._extend_to(point)
 
-    # Wheel and keys
-
-    def wheelEvent(self, event: QWheelEvent) -> None:
-        if event.modifiers() & Qt.KeyboardModifier.ControlModifier:
-            if event.angleDelta().y():
-                self.zoom_requested.emit(1 if event.angleDelta().y() > 0 else -1)
-        else:
-            super().wheelEvent(event)
+    # Keys
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         bar = self.verticalScrollBar()

@@ -49,7 +49,7 @@ class BlocksView(InspectView):
         )
         self.formula = ElidedLabel(objectName="blockFormulaLabel")
         self.note = Label(objectName="blockNoteLabel", wordWrap=True, role="muted")
-        self.note.setFixedHeight(
+        self.note.setMinimumHeight(
             NOTE_LINES * self.fontMetrics().lineSpacing() + TINY
         )  # or the diagram would move
         self._lay_out()

@@ -5,10 +5,17 @@ from typing import Any, NamedTuple, overload
 
 from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPen
-from PySide6.QtWidgets import QHeaderView, QStyledItemDelegate, QStyleOptionViewItem, QTableView, QWidget
+from PySide6.QtWidgets import (
+    QHeaderView,
+    QStyle,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QTableView,
+    QWidget,
+)
 
-from app.widgets.rows import Column, Index, Rows
-from app.widgets.theme import SMALL, TINY, colours, mono_font
+from app.widgets.rows import Column, Index, Rows, title_width
+from app.widgets.theme import LARGE, SMALL, TINY, colours, mono_font
 from app.widgets.token_bars import draw_bars, draw_token
 from app.widgets.token_text import probability, visible
 from core.config.sampling import SamplingConfig
@@ -205,3 +212,6 @@ class NextTokenChart(QTableView):
         ):
             self.setColumnWidth(column, words.horizontalAdvance(text) + 2 * SMALL)
         self.setColumnWidth(TOKEN, letters.horizontalAdvance(f"a word  {FOLLOWS}") + 2 * SMALL)
+        others = sum(self.columnWidth(column) for column in (RANK, TOKEN, LOGIT, REMOVED))
+        bar = self.style().pixelMetric(QStyle.PixelMetric.PM_ScrollBarExtent)
+        self.setMinimumWidth(others + title_width(self.horizontalHeader(), PROBABILITY) + bar + LARGE)

@@ -3,14 +3,13 @@
 from collections.abc import Mapping
 
 from PySide6.QtCore import Signal, Slot
-from PySide6.QtWidgets import QGridLayout, QWidget
+from PySide6.QtWidgets import QGridLayout, QSizePolicy, QWidget
 
 from app.widgets.controls.config_form import Fields
 from app.widgets.controls.field_sliders import FieldSliders, Reach
 from app.widgets.theme import LARGE, SMALL, TINY
 from core.config.sampling import SamplingConfig
 
-EDITOR_PX = 76
 REACHES: Mapping[str, Reach] = {
     "temperature": Reach(0, 2, 0.05),
     "top_k": Reach(0, 100, 1),
@@ -49,7 +48,7 @@ class SamplingSliders(QWidget):
         grid.setHorizontalSpacing(SMALL)
         grid.setVerticalSpacing(TINY)
         for place, field in enumerate(self.fields.all()):
-            field.editor.setFixedWidth(EDITOR_PX)
+            field.editor.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
             line, side = place % 2, 4 * (place // 2)
             for column, widget in enumerate((field.label, self.sliders[field.setting.name], field.row)):
                 grid.addWidget(widget, line, side + column)

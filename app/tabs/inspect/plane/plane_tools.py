@@ -8,9 +8,9 @@ from PySide6.QtWidgets import QLineEdit, QPushButton, QWidget
 
 from app.widgets.composing import guard_enter
 from app.widgets.controls.wheel import ComboBox
+from app.widgets.flow_layout import flow
 from app.widgets.label import Label
-from app.widgets.layout import STRETCH, row
-from app.widgets.theme import TINY, set_role
+from app.widgets.theme import set_role
 from core.inspection.plane import METHOD_TITLES, Method
 from core.wording import counted, number
 
@@ -97,14 +97,12 @@ class PlaneTools(QWidget):
             self.matches.setText(counted(found, "match", "matches") if found else "no match")
 
     def _lay_out(self) -> None:
-        row(
+        flow(
             self.method,
             self.colouring,
             (self.search, 1),
             self.matches,
-            STRETCH,
             self.measure,
-            TINY,
             self.zoom_out,
             self.zoom_in,
             self.fit,

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 import numpy as np
-from PySide6.QtCore import QEvent, Qt, QTimer, Signal, Slot
+from PySide6.QtCore import QEvent, QTimer, Signal, Slot
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from app.tabs.inspect.view import InspectView
@@ -220,7 +220,6 @@ class WhatIfView(InspectView):
         title = Label("Positions that later ones attend to", role="muted")
         column(self.grid, title, self.chips, STRETCH, of=parts, margins=(0, 0, TINY, 0))
         self._switches = scrolled(parts)
-        self._switches.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAsNeeded)
         below = Label("KL divergence after each position, in bits", role="muted")
         row(
             (column(top, (self._switches, 1)), 1),

@@ -4,11 +4,12 @@ from collections.abc import Container
 
 from PySide6.QtCore import Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QIcon
-from PySide6.QtWidgets import QAbstractItemView, QDialog, QDialogButtonBox, QListView, QPushButton, QWidget
+from PySide6.QtWidgets import QAbstractItemView, QDialogButtonBox, QListView, QPushButton, QWidget
 
 from app.tabs.train.documents.document_words import share_words
 from app.widgets.controls.check_list import CheckList, CheckRow, check_view
 from app.widgets.controls.editors import TextEdit, editor_for
+from app.widgets.dialog import Dialog
 from app.widgets.keys import native_keys
 from app.widgets.label import Label
 from app.widgets.layout import STRETCH, boxed, column, form, row
@@ -34,7 +35,7 @@ TAG_LISTS = ("tags", "exclude_tags")
 SETTINGS = {setting.name: setting for setting in describe(CorpusConfig)}
 
 
-class DocumentDialog(QDialog):
+class DocumentDialog(Dialog):
     """Asks for a filter, until it is accepted.
 
     Signals:

@@ -1,8 +1,9 @@
 """Which run is followed that trains elsewhere."""
 
 from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtWidgets import QDialog, QDialogButtonBox, QFileDialog, QLineEdit, QPushButton, QWidget
+from PySide6.QtWidgets import QDialogButtonBox, QFileDialog, QLineEdit, QPushButton, QWidget
 
+from app.widgets.dialog import Dialog
 from app.widgets.label import Label
 from app.widgets.layout import column, label_of, row
 from app.widgets.theme import LARGE, MEDIUM, set_role
@@ -14,7 +15,7 @@ WHAT = (
 )
 
 
-class FollowDialog(QDialog):
+class FollowDialog(Dialog):
     """Asks for a place.
 
     Signals:

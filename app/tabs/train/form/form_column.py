@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QStyle, QWidget
 from app.widgets.controls.small import scrolled
 from app.widgets.label import Label
 from app.widgets.layout import STRETCH, boxed, column
+from app.widgets.page_area import needed_size
 from app.widgets.theme import MEDIUM
 from core.wording import counted
 
@@ -49,7 +50,8 @@ class FormColumn(QWidget):
         """Without the facts, which go into the form where the column is low."""
         hint = super().minimumSizeHint()
         seen = self._seen.minimumSize().height()
-        return QSize(hint.width(), hint.height() - seen)
+        height = needed_size(self, QSize(max(hint.width(), self.width()), 0)).height()
+        return QSize(hint.width(), height - seen)
 
     def _keep_width(self) -> None:
         bar = self.style().pixelMetric(QStyle.PixelMetric.PM_ScrollBarExtent, None, self.area)

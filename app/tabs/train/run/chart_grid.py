@@ -38,7 +38,7 @@ class ChartGrid(QWidget):
             chart.setVisible(chart in charts)
         self._charts = list(charts)
         for chart in charts:
-            chart.setMinimumHeight(SMALLEST_CHART.height())
+            chart.setMinimumHeight(max(SMALLEST_CHART.height(), chart.minimumSizeHint().height()))
         self._columns = 0
         self._arrange()
         self.setVisible(bool(charts))

@@ -7,6 +7,7 @@ from app.widgets.controls.small import scrolled
 from app.widgets.controls.splitter import Splitter
 from app.widgets.empty_state import EmptyState
 from app.widgets.layout import boxed, column
+from app.widgets.page_area import needed_size
 
 NO_RUN = "Press Start, or look at an earlier run."
 
@@ -34,7 +35,8 @@ class RunColumn(QWidget):
     def minimumSizeHint(self) -> QSize:
         """As wide as the charts need it: they scroll up and down only."""
         hint = super().minimumSizeHint()
-        return QSize(max(hint.width(), self._split.minimumSizeHint().width()), hint.height())
+        width = max(hint.width(), self._split.minimumSizeHint().width())
+        return QSize(width, needed_size(self, QSize(max(width, self.width()), 0)).height())
 
     def show_run(self) -> None:
         """There is a run."""

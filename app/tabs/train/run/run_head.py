@@ -6,8 +6,9 @@ from PySide6.QtWidgets import QProgressBar, QWidget
 from app.tabs.train.run.progress import Progress
 from app.widgets.controls.elided_label import ElidedLabel
 from app.widgets.controls.small import named_button
+from app.widgets.flow_layout import flow
 from app.widgets.label import Label
-from app.widgets.layout import column, row
+from app.widgets.layout import column
 from app.widgets.theme import set_role
 
 BAR_STEPS = 1000
@@ -138,7 +139,7 @@ class RunHead(QWidget):
 
     def _lay_out(self) -> None:
         buttons = (self.inspect_button, self.chat_button, self.keep_button, self.report_button)
-        first = row((self.title, 1), *buttons)  # the last comes first: nothing is missing to its right
+        first = flow((self.title, 1), *buttons)  # the last comes first: nothing is missing to its right
         column(first, self.status, self.bar, of=self)
 
     @Slot()

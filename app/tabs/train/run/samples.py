@@ -10,11 +10,12 @@ from app.tabs.train.run.sample_steps import SampleSteps
 from app.widgets.controls.elided_box import ElidedBox
 from app.widgets.controls.slider import ClickSlider
 from app.widgets.controls.small import toggle_button, tool_button
+from app.widgets.flow_layout import flow
 from app.widgets.label import Label
-from app.widgets.layout import column, row
+from app.widgets.layout import column
 from app.widgets.text_difference import difference, told
 from app.widgets.text_look import look, marked
-from app.widgets.theme import TINY, set_role
+from app.widgets.theme import LARGE, TINY, set_role
 from core.events.runs import SampleWritten
 from core.wording import printable
 
@@ -25,6 +26,7 @@ ONLY_SPACES = "(only spaces)"
 WIDEST_LABEL = "step 0,000,000"
 SHORTEST_PROMPT = 5  # letters of the box that chooses one, in a narrow window
 SHORTEST_SLIDER_PX = 34
+TEXT_LINES = 2  # that are always seen
 
 
 class Samples(QWidget):
@@ -45,7 +47,6 @@ class Samples(QWidget):
         self.text.setToolTip("What the model writes after the sample prompts, at each evaluation")
         self.text.setPlaceholderText(NOTHING_YET)
         self.text.setTabChangesFocus(True)
-        self.text.setMinimumHeight(40)
         self._lay_out()
         self._connect()
         self._show()
@@ -87,6 +88,7 @@ class Samples(QWidget):
         self.prompt_box.ensurePolished()  # by the style sheet, which comes after the first window was made
         height = self.prompt_box.sizeHint().height()
         self.title.setMinimumHeight(height)  # or the text moves when the box comes
+        self.text.setMinimumHeight(TEXT_LINES * self.text.fontMetrics().lineSpacing() + LARGE)
         super().showEvent(event)
 
     def changeEvent(self, event: QEvent) -> None:
@@ -214,7 +216,7 @@ class Samples(QWidget):
 
     def _lay_out(self) -> None:
         here = self.title, self.prompts_button, (self.prompt_box, 2), (self.slider, 3), self.label
-        head = row(*here, self.compare_button, (self.base_slider, 2), self.base_label)
+        head = flow(*here, self.compare_button, (self.base_slider, 2), self.base_label)
         column(head, (self.text, 1), of=self, spacing=TINY)
 
     def _connect(self) -> None:

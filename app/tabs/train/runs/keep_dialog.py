@@ -3,11 +3,12 @@
 from functools import partial
 
 from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtWidgets import QDialog, QDialogButtonBox, QLineEdit, QPushButton, QWidget
+from PySide6.QtWidgets import QDialogButtonBox, QLineEdit, QPushButton, QWidget
 
 from app.widgets.controls.run_picker import CheckpointBox
 from app.widgets.controls.wheel import ComboBox
 from app.widgets.deletion_question import DeletionQuestion
+from app.widgets.dialog import Dialog
 from app.widgets.label import Label
 from app.widgets.layout import column, form, label_of, row
 from app.widgets.theme import LARGE, MEDIUM, set_role
@@ -17,7 +18,7 @@ WIDTH_PX = 440
 NO_NAME = "It needs a name."
 
 
-class KeepDialog(QDialog):
+class KeepDialog(Dialog):
     """Asks for one at a time, and stays open until it is kept.
 
     Signals:

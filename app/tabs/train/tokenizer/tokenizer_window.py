@@ -4,12 +4,13 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QCloseEvent, QGuiApplication
-from PySide6.QtWidgets import QDialog, QFrame, QHBoxLayout, QProgressBar, QStackedWidget, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QProgressBar, QStackedWidget, QWidget
 
 from app.tabs.train.run.progress import Progress
 from app.tabs.train.tokenizer.sentence_panel import SentencePanel
 from app.tabs.train.tokenizer.vocabulary_panel import VocabularyPanel
 from app.widgets.controls.small import named_button
+from app.widgets.dialog import Dialog
 from app.widgets.label import Label
 from app.widgets.layout import STRETCH, boxed, column, row
 from app.widgets.theme import HUGE, LARGE, MEDIUM, SMALL, set_role
@@ -29,7 +30,7 @@ FACTS = {
 }
 
 
-class TokenizerWindow(QDialog):
+class TokenizerWindow(Dialog):
     """Beside the window, not before it: first how far the work has come, then the card.
 
     Signals:

@@ -108,7 +108,7 @@ def test_filters_are_cleared_together(qtbot, five, click, shown):
     click(five.documents.chips.chip("failed"))
     assert five.documents.no_matches.isVisible()
     assert five.documents.no_matches.detail.text() == (
-        "3 filters are on: the name contains “bro”, the state is “Failed” and the kind is “Source code”."
+        "3 filters are on: the name or folder contains “bro”, the state is “Failed” and the kind is “Source code”."
     )
     five.documents.no_matches.button.setFocus()
     click(five.documents.no_matches.button)

@@ -1,9 +1,15 @@
 """The Models tab in its states."""
 
+from dataclasses import replace
+
 from app.tabs.models.tab import ModelsTab
+from core.config.sampling import SamplingConfig
+from core.events.comparison import SideEnded
 from core.runs.catalog import RunSummary
+from core.runs.history import RunHistory
+from core.tasks.chat.compare_runs import Comparison
 from core.tasks.models.look_at_export import ExportOffer
-from tests.app.showing import opened, shown
+from tests.app.showing import LONG_NAME, opened, shown
 
 RUNS = (
     RunSummary(
@@ -43,6 +49,32 @@ def models():
     tab = models_empty()
     tab.show_runs(RUNS)
     tab.view.select(["meadow"])
+    return tab
+
+
+def models_with_long_names():
+    tab = models_empty()
+    tab.show_runs([replace(run, name=f"{LONG_NAME[:-1]}{place}") for place, run in enumerate(RUNS)])
+    tab.view.select([tab.table.row(0).name])
+    return tab
+
+
+def models_comparing_long_names():
+    """Two runs side by side, compared."""
+    tab = models_with_long_names()
+    names = [tab.table.row(place).name for place in range(2)]
+    tab.view.select(names)
+    tab.compare_page.show_comparison(
+        Comparison(
+            (("Learning rate", "0.001", "0.0005"),),
+            {name: RunHistory() for name in names},
+            SamplingConfig(),
+            True,
+        )
+    )
+    tab.compare_page.show_events(
+        [SideEnded(0, names[0], 600, "eos", "A goat.", 3, 0.1, 0.05, 30.0, 0.5, 1.6)]
+    )
     return tab
 
 

@@ -1,13 +1,13 @@
 """A line of words gives way to its neighbours, and keeps its words for whoever asks."""
 
-from app.widgets.controls.elided_label import ElidedLabel
+from app.widgets.controls.elided_label import SHORTEST, ElidedLabel
 
 
-def test_it_needs_no_width_and_keeps_its_text(qtbot):
+def test_label_needs_room_for_three_dots_and_keeps_its_text(qtbot):
     label = ElidedLabel("199 documents in the corpus")
     qtbot.addWidget(label)
     label.resize(40, 20)
     label.show()
-    assert label.minimumSizeHint().width() == 0
+    assert label.minimumSizeHint().width() == label.fontMetrics().horizontalAdvance(SHORTEST)
     assert label.text() == "199 documents in the corpus"
     assert not label.grab().isNull()
