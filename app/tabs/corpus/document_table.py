@@ -168,6 +168,9 @@ class DocumentTable(QAbstractTableModel):
             )
             self._job = Job(arrange, self)
             self._job.ended.connect(self._show_arranged)
+            self._job.failed.connect(self._stay)
+            for end in (self._job.ended, self._job.failed):
+                end.connect(self._job.deleteLater)  # its rows would live as long as the table
             self._job.start()
             return
         wanted = self._wanted()
@@ -185,6 +188,7 @@ class DocumentTable(QAbstractTableModel):
         """Let the job be that is about to find out what should be shown, and take in what waits for it."""
         if self._job is not None:
             self._job.ended.disconnect(self._show_arranged)
+            self._job.failed.disconnect(self._stay)
             self._job.stop()
             self._job = None
             self._take_late()
@@ -197,6 +201,13 @@ class DocumentTable(QAbstractTableModel):
             self._go_over_to(arranged)
             self._take_late()
             self._tell_arranged()
+
+    @Slot(object)
+    def _stay(self, _error: Exception) -> None:
+        """Keep what is shown: the job has failed, which is logged."""
+        self._job = None
+        self._take_late()
+        self._tell_arranged()
 
     def _go_over_to(self, arranged: Arranged) -> None:
         kept, leaving, grown = arranged.kept, arranged.leaving, arranged.grown

@@ -86,6 +86,7 @@ class LibraryController(QObject):
         job = self.start(partial(list_documents, self._workspace))
         job.arrived.connect(self._pump.put)
         job.ended.connect(self._end_listing)
+        job.failed.connect(self._break_off_listing)
 
     def start(self, open_stream: OpenStream) -> Job:
         """A job in the library's queue, whose failure is shown."""
@@ -220,6 +221,10 @@ class LibraryController(QObject):
         else:
             self._pump.put([_ListingEnded(whole)])
 
+    @Slot(object)
+    def _break_off_listing(self, _error: Exception) -> None:
+        self._end_listing(False)
+
     def _finish_listing(self, whole: bool) -> None:
         listed, self._listed = self._listed, set()
         if whole:
@@ -265,7 +270,6 @@ class LibraryController(QObject):
 
     @Slot(object)
     def _fail(self, error: Exception) -> None:
-        self._listed = set()
         present(error, self._tab.banner)
 
 
