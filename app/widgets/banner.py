@@ -1,5 +1,6 @@
 """What went wrong and what to do, or what is good to know: messages that lie over a page, or head it in one line."""
 
+import re
 from collections.abc import Sequence
 
 import shiboken6
@@ -16,7 +17,16 @@ from app.widgets.theme import MEDIUM, SMALL, set_role
 _PICTURES = {"problem": ("warning", "danger"), "notice": ("info", "notice")}
 _PICTURE_PX = 20
 _WIDEST_PX = 460
+_AROUND_WORDS_PX = 112  # picture, close button and margins beside the words
 _ROOM_MAY_CHANGE = (QEvent.Type.Resize, QEvent.Type.Move, QEvent.Type.Show, QEvent.Type.Hide)
+
+
+LONG_WORD = re.compile(r"[^\s/\\-]{33,}")  # a name that no line of a narrow banner has room for
+END_LETTERS = 14  # of such a name that are shown at both ends
+
+
+def _shortened(word: re.Match[str]) -> str:
+    return f"{word[0][:END_LETTERS]}…{word[0][-END_LETTERS:]}"
 
 
 class Banner(QFrame):
@@ -41,6 +51,7 @@ class Banner(QFrame):
         self._buttons = row()
         self._buttons.setAlignment(Qt.AlignmentFlag.AlignRight)
         self._in_line = in_line
+        self._text = ""
         self._lay_out()
         self._had_focus: QWidget | None = None  # before the keyboard came into the banner
         application().focusChanged.connect(self._remember_focus)
@@ -63,7 +74,7 @@ class Banner(QFrame):
 
     def text(self) -> str:
         """What the banner says, message and remedy, as one text."""
-        return self._label.text()
+        return self._text
 
     @Slot(str, str)
     def show_problem(self, message: str, remedy: str, actions: Sequence[QAction] = ()) -> None:
@@ -112,7 +123,9 @@ class Banner(QFrame):
                 button.deleteLater()
         set_role(self, kind)
         self._picture.choose(*_PICTURES[kind])
-        self._label.setText(text)
+        self._text = text
+        self._label.setText(LONG_WORD.sub(_shortened, text))
+        self._label.setToolTip("" if self._label.text() == text else text)
         self._label.setAccessibleName(text)
         self.show()
         QAccessible.updateAccessibility(QAccessibleEvent(self._label, QAccessible.Event.Alert))
@@ -167,7 +180,12 @@ class BannerStack(QWidget):
         self.raise_()
 
     def _size(self, room: QRect) -> QSize:
-        widest = max(_WIDEST_PX, self._column.minimumSize().width())  # a long name has no place to break
+        words = [
+            label.fontMetrics().horizontalAdvance(word)
+            for label in self.findChildren(Label)
+            for word in label.text().split()
+        ]
+        widest = max([_WIDEST_PX, *(word + _AROUND_WORDS_PX for word in words)])
         width = min(room.width() - 2 * SMALL, widest)
         return QSize(width, max(self._column.heightForWidth(width), 0))
 

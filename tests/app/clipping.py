@@ -1,5 +1,6 @@
 """A check of what a window shows: every visible widget is reachable, and no text is cut off."""
 
+import re
 from collections.abc import Iterator
 
 from PySide6.QtCore import QRect, QSize, Qt
@@ -27,6 +28,7 @@ from app.widgets.controls.elided_box import ElidedBox
 from app.widgets.controls.elided_button import ElidedButton
 from app.widgets.controls.elided_label import ElidedLabel
 
+BREAKS = re.compile(r"\s+|(?<=[/\\-])")  # where Qt begins a new line
 ELIDED = "Mm…"  # the minimum that a text shows which ends in “…” and has a tool tip
 HEADER_PADDING_PX = 16
 BUTTON_PADDING_PX = 8
@@ -114,7 +116,7 @@ def _cut(widget: QWidget) -> Iterator[str]:
                 yield f"{edit.text()!r} in {room} px"
             needed = QSize(0, widget.fontMetrics().height())
         case QLineEdit() if not isinstance(widget.parentWidget(), QAbstractSpinBox):
-            needed = QSize(_width(widget, "Mmmm"), widget.fontMetrics().height())
+            needed = QSize(_width(widget, ELIDED), widget.fontMetrics().height())
         case QHeaderView():
             yield from _cut_in_header(widget)
         case QScrollArea():
@@ -143,7 +145,7 @@ def _needed_by_label(label: QLabel) -> QSize:
             else QSize(0, label.minimumSizeHint().height())
         )
     frame = label.width() - label.contentsRect().width()
-    words = QSize(max(_width(label, word) for word in label.text().split() or [""]) + frame, 0)
+    words = QSize(max(_width(label, word) for word in BREAKS.split(label.text())) + frame, 0)
     return QSize(words.width(), label.heightForWidth(label.width()))
 
 

@@ -7,7 +7,8 @@ from PySide6.QtCore import QEvent, Slot
 from PySide6.QtWidgets import QFrame, QToolButton, QWidget
 
 from app.widgets.controls.small import toggle_button
-from app.widgets.layout import STRETCH, column, row
+from app.widgets.flow_layout import flow
+from app.widgets.layout import column
 from app.widgets.theme import MEDIUM, TINY, set_role
 
 WIDTH_PX = 340  # of letters of the usual size
@@ -35,7 +36,7 @@ class SidePanel(QFrame):
         below = [page.below for page in pages]
         in_order = sorted(pages, key=lambda page: page.widget in below)
         column(
-            row(*self._buttons, STRETCH, spacing=TINY),
+            flow(*self._buttons, spacing=TINY),
             *((page.widget, 1) for page in in_order),
             of=self,
             margins=MEDIUM,
@@ -76,8 +77,8 @@ class SidePanel(QFrame):
 
     def _fit(self) -> None:
         """So that all of the buttons can be read, in larger letters too."""
-        row_px = sum(button.sizeHint().width() + TINY for button in self._buttons)
-        self.setFixedWidth(max(WIDTH_PX, row_px + 2 * MEDIUM))
+        widest = max(button.sizeHint().width() for button in self._buttons)
+        self.setFixedWidth(max(WIDTH_PX, widest + 2 * MEDIUM))
 
     @Slot()
     def _choose(self) -> None:

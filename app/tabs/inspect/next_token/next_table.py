@@ -212,6 +212,8 @@ class NextTokenChart(QTableView):
         ):
             self.setColumnWidth(column, words.horizontalAdvance(text) + 2 * SMALL)
         self.setColumnWidth(TOKEN, letters.horizontalAdvance(f"a word  {FOLLOWS}") + 2 * SMALL)
+        rows = self.horizontalHeader().sizeHint().height() + 2 * self.verticalHeader().defaultSectionSize()
+        self.setMinimumHeight(rows + LARGE)
         others = sum(self.columnWidth(column) for column in (RANK, TOKEN, LOGIT, REMOVED))
         bar = self.style().pixelMetric(QStyle.PixelMetric.PM_ScrollBarExtent)
         self.setMinimumWidth(others + title_width(self.horizontalHeader(), PROBABILITY) + bar + LARGE)
