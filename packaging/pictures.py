@@ -102,7 +102,7 @@ def main() -> None:
     window = MainWindow(workspace)
     window.resize(SIZE)
     window.statusBar().hide()  # it shows where the workspace is
-    tabs = [window.tabs.widget(place) for place in range(window.tabs.count())]
+    tabs = [window.tabs.page(place) for place in range(window.tabs.count())]
     tabs[MODELS].page.settings_label.hide()  # so does this
     window.show()
     take_the_tour(window, workspace)
@@ -128,11 +128,11 @@ def take_the_tour(window: MainWindow, workspace: Workspace) -> None:
     """From "Try the sample" to the question typed in; or open the run that is there."""
     runs = Catalog(workspace).names()
     if runs:
-        window.tabs.widget(TRAIN).chooser.chosen.emit(runs[0])
+        window.tabs.page(TRAIN).chooser.chosen.emit(runs[0])
         window.ways.chat_requested.emit(runs[0], held_out_questions()[0].question)
         wait_for(window.slot.changed)
         return
-    window.tabs.widget(CORPUS).sample_requested.emit()
+    window.tabs.page(CORPUS).sample_requested.emit()
     wait_for(window.ways.chat_requested)
     wait_for(window.slot.changed)
 
@@ -140,26 +140,26 @@ def take_the_tour(window: MainWindow, workspace: Workspace) -> None:
 def choose_a_document(window: MainWindow) -> None:
     """Look at what was read from the cookbook."""
     settle()
-    table = window.tabs.widget(CORPUS).table
+    table = window.tabs.page(CORPUS).table
     paths = [table.row(table.index(place, 0)).path for place in range(table.rowCount())]
     cookbook = next(path for path in paths if path.endswith("cookbook.pdf"))
-    window.tabs.widget(CORPUS).documents.view.go_to(table.place_of(cookbook))
+    window.tabs.page(CORPUS).documents.view.go_to(table.place_of(cookbook))
 
 
 def ask(window: MainWindow) -> None:
     """Send the question that stands there, then two more."""
     for question in (None, held_out_questions()[40].question, held_out_questions()[70].question):
         if question is not None:
-            window.tabs.widget(CHAT).show_prompt(question)
+            window.tabs.page(CHAT).show_prompt(question)
         settle()
-        window.tabs.widget(CHAT).talk.send_button.click()
+        window.tabs.page(CHAT).talk.send_button.click()
         wait_for(window.queues.idle)
 
 
 def look_at_tokens(window: MainWindow) -> None:
     """Shade the replies by probability, beside what would come next."""
     window.tabs.setCurrentIndex(CHAT)
-    tab = window.tabs.widget(CHAT)
+    tab = window.tabs.page(CHAT)
     tab.view.set_shading("probability")
     tab.panel_button.setChecked(True)
     tab.panel.show_page(tab.next_token)
@@ -168,7 +168,7 @@ def look_at_tokens(window: MainWindow) -> None:
 
 def stop_looking_at_tokens(window: MainWindow) -> None:
     """Show the replies as they were before."""
-    tab = window.tabs.widget(CHAT)
+    tab = window.tabs.page(CHAT)
     tab.view.set_shading("none")
     tab.panel.show_page(tab.sampling)
     tab.panel_button.setChecked(False)
@@ -177,9 +177,9 @@ def stop_looking_at_tokens(window: MainWindow) -> None:
 def show_views(window: MainWindow) -> Iterator[str]:
     """Bring views of the model at its last reply to the front, one after the other, and yield their names."""
     window.tabs.setCurrentIndex(CHAT)
-    window.tabs.widget(CHAT).inspect_button.click()
+    window.tabs.page(CHAT).inspect_button.click()
     for view in ("attention", "lens", "plane", "blocks"):
-        window.tabs.widget(INSPECT).show_view(view)
+        window.tabs.page(INSPECT).show_view(view)
         settle(STEPS_TO_COMPUTE)
         yield view
 

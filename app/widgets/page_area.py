@@ -74,11 +74,17 @@ class PageTabs(QTabWidget):
         """Append a page and return its position."""
         return self.addTab(PageArea(page), title)
 
-    def widget(self, position: int) -> QWidget:
-        area = super().widget(position)
+    def page(self, position: int) -> QWidget:
+        """Return the page at a position."""
+        area = self.widget(position)
         assert isinstance(area, PageArea), "pages are added by `add_page` only"
         return area.page
 
+    @property
+    def current_page(self) -> QWidget:
+        """The page in front."""
+        return self.page(self.currentIndex())
+
     def setCurrentWidget(self, page: QWidget) -> None:
         positions = range(self.count())
-        self.setCurrentIndex(next(position for position in positions if self.widget(position) is page))
+        self.setCurrentIndex(next(position for position in positions if self.page(position) is page))

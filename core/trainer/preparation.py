@@ -124,7 +124,8 @@ def open_session(
     warmup = session.plan.warmup(training)
     if session.plan.start is None and session.progress.step < warmup >= session.plan.steps:
         yield Notice(warmup_warning(warmup, session.plan.steps))
-    if curve := rate_curve(training, session.plan, session.progress.step).sentence:
+    curve = rate_curve(training, session.plan, session.progress.step).sentence
+    if curve and group.is_main:
         yield Notice(f"Learning rate: {curve}.", is_detail=True)  # a window shows it before the start
     if notice := _snapshot_notice(session):
         yield notice

@@ -58,7 +58,7 @@ def test_one_click_leads_from_an_empty_workspace_to_a_question_for_the_trained_m
     assert (run.step, run.max_steps) == (STEPS, STEPS)
     assert window.train_tab.curves.loss.points("training")[0].tolist() == [1, 2, 3, 4]
     # and that model is open, with a question that is not in its training text
-    assert window.tabs.currentWidget() is window.chat_tab
+    assert window.tabs.current_page is window.chat_tab
     question = held_out_questions()[0].question
     assert window.chat_tab.prompt.toPlainText() == question
     assert window.slot.model.name == "first"
@@ -82,7 +82,7 @@ def test_help_starts_the_tour_from_any_tab(qtbot, window):
     window.tabs.setCurrentIndex(2)
     with qtbot.waitSignal(window.ways.sample_begun):
         action(window, "Try").trigger()
-    assert window.tabs.currentWidget() is window.corpus_tab
+    assert window.tabs.current_page is window.corpus_tab
 
 
 @pytest.mark.slow

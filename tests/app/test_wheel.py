@@ -49,7 +49,7 @@ OURS = {
     "app/widgets/controls/slider.py",
     "app/widgets/controls/small.py",
     "app/widgets/controls/editors.py",
-    "app/widgets/geometry.py",
+    "app/widgets/page_area.py",
     "app/widgets/plots/scrolled_plot.py",
 }
 

@@ -37,7 +37,7 @@ def test_the_list_of_keys_has_a_key(qtbot, window):
 def test_a_passage_of_a_reply_leads_to_its_document(window):
     window.tabs.setCurrentWidget(window.chat_tab)
     window.chat.document_requested.emit(99, 0, "the grey sheep grazes")
-    assert window.tabs.currentWidget() is window.corpus_tab
+    assert window.tabs.current_page is window.corpus_tab
     assert "no longer in the library" in window.corpus_tab.banner.text()
 
 
@@ -62,7 +62,7 @@ def test_a_report_of_a_problem_is_shown_before_it_is_copied(window, workspace):
 def test_all_tabs_are_handled_by_the_same_names(window):
     for place, controller in enumerate(window.tabs.controllers):
         tab = controller.tab
-        assert window.tabs.widget(place) is tab
+        assert window.tabs.page(place) is tab
         assert window.tabs.tabText(place) == tab.title
         assert resource(f"help/{tab.help_page}.html").exists()
         assert not tab.busy
@@ -72,7 +72,7 @@ def test_all_tabs_are_handled_by_the_same_names(window):
 def test_the_keyboard_is_in_the_tab_that_was_gone_to(window):
     for place in (1, 2, 0):
         window.tabs.go_to(place)
-        assert window.tabs.widget(place).isAncestorOf(window.focusWidget())
+        assert window.tabs.page(place).isAncestorOf(window.focusWidget())
 
 
 def test_the_arrow_keys_walk_on_through_the_row_of_tabs(qtbot, window):

@@ -6,6 +6,7 @@ from contextlib import closing
 
 import pytest
 
+from core.batches.verification import REMEMBERED_FILE
 from core.conversations.store import ConversationStore
 from core.errors.base import OPEN_WITH_NEWER
 
@@ -53,9 +54,9 @@ def change_settings(workspace, text):
 
 
 def contents(workspace):
-    """Of all files but the locks, by path."""
+    """Of all files but the locks and what is remembered of verified files, by path."""
     files = (path for path in workspace.root.rglob("*") if path.is_file() and path.suffix != ".lock")
-    return {path: path.read_bytes() for path in files}
+    return {path: path.read_bytes() for path in files if path.name != REMEMBERED_FILE}
 
 
 GENERATE = ("generate", "first", "--prompt", "the")

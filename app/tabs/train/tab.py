@@ -359,7 +359,9 @@ class TrainTab(Tab):
         """Say again what can be done, and what the run comes to."""
         self._follow_documents()
         had_focus = self.buttons.has_focus() or self.chooser.resume_button.hasFocus()
-        self.start_row.show_state(self._state, self._text, self._training)
+        self.start_row.show_state(
+            self._state, self._text, self._training, looks_elsewhere=self._looks_elsewhere
+        )
         self.queue.set_idle(not self._state.is_active)
         learns = self.start_mode.is_new and bool(self.totals.characters)
         self.form.tokenizer_button.setEnabled(learns and not self.form.value_problem())

@@ -34,7 +34,7 @@ from tests.app.conftest import NamedTabs, action, leave
 
 
 def test_the_window_has_three_tabs_under_their_names(window):
-    names = [window.tabs.widget(place).objectName() for place in range(3)]
+    names = [window.tabs.page(place).objectName() for place in range(3)]
     assert names == ["corpusTab", "trainTab", "chatTab"]
 
 
@@ -118,7 +118,7 @@ def test_select_all_selects_the_words_where_the_cursor_is_in_a_field(qtbot, wind
 def test_a_folder_to_watch_is_asked_for_in_the_file_menu(window):
     window.tabs.setCurrentIndex(2)
     action(window, "Watch").trigger()
-    assert window.tabs.currentWidget() is window.corpus_tab
+    assert window.tabs.current_page is window.corpus_tab
     window.corpus_tab.findChild(QFileDialog).close()
 
 
@@ -254,7 +254,7 @@ def test_the_button_where_training_ends_opens_that_model_in_the_chat(qtbot, wind
     window.tabs.setCurrentIndex(1)
     window.train_tab.head.chat_requested.emit("meadow")
     assert opened == [("meadow", "")]
-    assert window.tabs.currentWidget() is window.chat_tab
+    assert window.tabs.current_page is window.chat_tab
 
 
 def test_the_button_where_training_ends_leads_into_that_model(qtbot, window, monkeypatch):
@@ -263,12 +263,12 @@ def test_the_button_where_training_ends_leads_into_that_model(qtbot, window, mon
     window.tabs.setCurrentIndex(1)
     window.train_tab.head.inspect_requested.emit("meadow")
     assert opened == ["meadow"]
-    assert window.tabs.currentWidget() is window.inspect_tab
+    assert window.tabs.current_page is window.inspect_tab
 
 
 def test_a_reply_is_looked_at_where_the_user_pointed(qtbot, window):
     window.chat.inspect_requested.emit("<eos><|user|>hi", True, 14)
-    assert window.tabs.currentWidget() is window.inspect_tab
+    assert window.tabs.current_page is window.inspect_tab
     assert window.inspect_tab.phrase.text == "<eos><|user|>hi"
     assert window.inspect_tab.phrase.marked
 

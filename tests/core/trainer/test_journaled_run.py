@@ -6,7 +6,7 @@ from core.batches.dataset import read_dataset
 from core.batches.distributed import ProcessGroup
 from core.control import StopToken
 from core.errors.base import BadSettingError
-from core.events.runs import CheckpointSaved, Evaluated, RunEnded, RunPrepared, StepDone
+from core.events.runs import CheckpointSaved, Evaluated, RemarkMade, RunEnded, RunPrepared, StepDone
 from core.runs.catalog import read_config
 from core.tasks.training.train_model import train_model
 from core.trainer.journaled_run import _finish_journal, train_run
@@ -63,8 +63,12 @@ def test_each_process_learns_from_its_own_rows(stopped):
 def test_only_the_main_process_finishes_the_journal(trained, rank):
     run = trained.run("first")
     lines = run.events.read_text("utf-8").splitlines(keepends=True)
-    run.events.write_text("".join(lines[:-1]), "utf-8")  # killed before its end
+    run.events.write_text("".join(lines[:-2]), "utf-8")  # killed before its verdict and its end
     before = run.events.read_text("utf-8")
-    [ended] = _finish_journal(run, "early_stopped", ProcessGroup(rank=rank, world_size=2))
+    [folder] = (path for path in trained.datasets.iterdir() if path.is_dir())
+    made_with = trained, run, read_config(run), read_dataset(folder)
+    group = ProcessGroup(rank=rank, world_size=2)
+    *verdict, ended = _finish_journal(*made_with, "early_stopped", StopToken(), group)
+    assert [type(event) for event in verdict] == ([] if rank else [RemarkMade])
     assert (ended.reason, ended.step) == ("early_stopped", 6)
     assert (run.events.read_text("utf-8") == before) == (rank == 1)

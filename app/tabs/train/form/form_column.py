@@ -13,7 +13,7 @@ from app.widgets.page_area import needed_size
 from app.widgets.theme import MEDIUM
 from core.wording import counted
 
-LOW_PX = 380  # a column that is lower leaves its room to the form
+MIN_FORM_PX = 220  # a column with less room for the form lets the facts scroll with it
 MOST_SHOWN = 2  # of what changes
 
 
@@ -25,23 +25,31 @@ class FormColumn(QWidget):
     ) -> None:
         """`form` scrolls above what stands `below` it; `facts` stay in sight where there is room."""
         super().__init__(parent)
-        self._facts = list(facts)
+        self._facts, self._below = list(facts), below
         self._scrolled = column(*form, STRETCH, margins=(0, 0, MEDIUM, 0))
         self._inner = boxed(self._scrolled)
         self.area = scrolled(self._inner)
         self._seen = column(*facts)
         column((self.area, 1), self._seen, below, of=self)
-        self._inner.installEventFilter(self)
+        for widget in (self._inner, below, *facts):
+            widget.installEventFilter(self)
         self._keep_width()
 
     def eventFilter(self, widget: QObject, event: QEvent) -> bool:
         if event.type() == QEvent.Type.LayoutRequest:
             self._keep_width()
+            if widget is not self._inner:
+                self._place_facts()
         return super().eventFilter(widget, event)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        place = self._scrolled if event.size().height() < LOW_PX else self._seen
+        self._place_facts()
+
+    def _place_facts(self) -> None:
+        width = QSize(self.width(), 0)
+        taken = sum(needed_size(widget, width).height() for widget in (self._below, *self._facts))
+        place = self._scrolled if self.height() < taken + MIN_FORM_PX else self._seen
         for widget in self._facts:
             if place.indexOf(widget) < 0:
                 place.addWidget(widget)
@@ -55,7 +63,8 @@ class FormColumn(QWidget):
 
     def _keep_width(self) -> None:
         bar = self.style().pixelMetric(QStyle.PixelMetric.PM_ScrollBarExtent, None, self.area)
-        self.setMinimumWidth(self._inner.minimumSizeHint().width() + bar)
+        needed = self._inner.minimumSizeHint().width() + bar
+        self.setMinimumWidth(max(needed, self._below.minimumSizeHint().width()))
 
 
 class ChangesNote(Label):

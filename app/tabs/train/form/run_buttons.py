@@ -86,13 +86,22 @@ class RunButtons(QWidget):
         self.pause_button.clicked.connect(self._pause_or_go_on)
         self.stop_button.clicked.connect(self._stop_or_leave)
 
-    def show_state(self, state: RunState, obstacle: str, *, resumes: bool = False, run: str = "") -> None:
+    def show_state(
+        self,
+        state: RunState,
+        obstacle: str,
+        *,
+        resumes: bool = False,
+        run: str = "",
+        looks_elsewhere: bool = False,
+    ) -> None:
         """Let the user do what can be done now.
 
         Args:
             obstacle: Why no run can be started, or queued; empty where one can.
             resumes: Whether the start would let an earlier run go on.
             run: The name of the run that trains, which Pause and Stop are for.
+            looks_elsewhere: Another run's curves are shown, so the name stands above the buttons.
         """
         if state.is_active and not self._state.is_active:
             self._second_click.start(QGuiApplication.styleHints().mouseDoubleClickInterval())
@@ -111,12 +120,12 @@ class RunButtons(QWidget):
         )
         self.stop_button.setEnabled(state.is_active and state is not RunState.STOPPING)
         _relabel(self.stop_button, *STOP.get(state, NO_STOP))
-        self._name_run(run if state.is_active else "")
+        self._name_run(run if state.is_active else "", looks_elsewhere)
 
-    def _name_run(self, run: str) -> None:
-        """Say which run Pause and Stop are for: the form and the curves may show another one."""
+    def _name_run(self, run: str, looks_elsewhere: bool) -> None:
+        """Say which run Pause and Stop are for, where the curves are those of another one."""
         self.run_label.setText(f"{RUN_LABELS.get(self._state, 'Training')} “{run}”")
-        self.run_label.setVisible(bool(run))
+        self.run_label.setVisible(bool(run) and looks_elsewhere)
         for button in (self.pause_button, self.stop_button):
             text = button.text().replace("&", "")
             button.setAccessibleName(f"{text} “{run}”" if run else text)

@@ -61,11 +61,15 @@ class StartRow(QWidget):
         self.obstacle.mend_requested.connect(self._mend)
         column(self.obstacle, self.buttons, of=self)
 
-    def show_state(self, state: RunState, text: CountedText, run: str = "") -> None:
-        """Let the user do what can be done now. `run` is the name of the run that trains."""
+    def show_state(
+        self, state: RunState, text: CountedText, run: str = "", *, looks_elsewhere: bool = False
+    ) -> None:
+        """Let the user do what can be done now; `run` and `looks_elsewhere` as for the buttons."""
         self._state, self._text = state, text
         reason, (mend, _) = self._reason(), self._way_out()
-        self.buttons.show_state(state, reason, resumes=self._mode.resumes, run=run)
+        self.buttons.show_state(
+            state, reason, resumes=self._mode.resumes, run=run, looks_elsewhere=looks_elsewhere
+        )
         waits = text.is_counting or self._mode.waits or state.is_stopping
         self.obstacle.show_obstacle("" if waits else reason, mend)
 

@@ -236,7 +236,7 @@ def test_hits_that_a_filter_hides_are_shown_by_a_click(search, reading, click, s
     search("brook", [])
     empty = reading.documents.no_matches
     assert empty.title.text() == "The filters hide every document that contains “brook”."
-    assert empty.detail.text() == "1 filter is on: the name contains “.py”."
+    assert empty.detail.text() == "1 filter is on: the name or folder contains “.py”."
     click(empty.button)
     assert sorted(shown()) == ["meadow.txt", "olive.txt"]
     assert reading.documents.filters.search_box.text() == "brook"

@@ -60,7 +60,7 @@ def test_stop_shows_that_it_was_asked(tab, qtbot, monkeypatch):
     monkeypatch.setattr(job_module, "STOP_TIMEOUT_MS", 60_000)
     qtbot.mouseClick(tab.buttons.stop_button, LEFT)
     assert tab.buttons.stop_button.text() == "Stopping…"
-    assert tab.buttons.stop_button.accessibleName() == "Stopping…"
+    assert tab.buttons.stop_button.accessibleName() == "Stopping… “run”"
     assert not tab.buttons.stop_button.isEnabled()
     assert not tab.buttons.pause_button.isEnabled()
     assert tab.head.status.text() == "Stopping… · Measuring speed…"
