@@ -1,4 +1,4 @@
-"""What a run is predicted to reach, and its curve on the way there: a fit of measured runs of the presets' family.
+"""Prediction of the bits per byte that a run reaches, and of its curve: a fit of measured runs of the presets' family.
 
     ln(bits / trigram) = WEIGHTS . features + ON_THE_WAY * ln(done)
     features = 1, ln(seen), ln(lzma / trigram), ln(1 + FEW_STEPS / steps), ln(parameters), and with windows that grow
@@ -42,7 +42,7 @@ Curve = tuple[tuple[int, float, float], ...]  # steps, each with the lowest and 
 
 @dataclass(frozen=True, slots=True)
 class Quality:
-    """What text of a model is like that needs at least `min_share` of what a trigram needs for a byte.
+    """Description of a model's text, if the model needs at least `min_share` of what a trigram needs for a byte.
 
     `example` was written by such a model, trained on Python's documentation.
     """
@@ -70,7 +70,7 @@ QUALITIES = (
 
 @dataclass(frozen=True, slots=True)
 class Difficulty:
-    """What a byte of a text costs simple methods that have read its training text, in bits.
+    """Bits per byte of a text by simple methods that have read its training text.
 
     Attributes:
         trigram: Counts which byte follows two others. It knows words, and no longer phrases.
@@ -83,7 +83,7 @@ class Difficulty:
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """What a run learns from: how hard its text is, bytes of training text, bytes in a token."""
+    """Text that a run learns from: its difficulty, bytes of training text, bytes in a token."""
 
     text: Difficulty
     train_bytes: float

@@ -24,7 +24,7 @@ FORWARD_SHARE = 1 / 3  # of a step's time, for a pass without gradients
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """What a run is predicted to take and to reach.
+    """Predicted time and quality of a run.
 
     Attributes:
         seconds: From start to end; 0 where the pace of the machine is unknown.

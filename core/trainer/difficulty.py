@@ -1,4 +1,4 @@
-"""How hard a text is to predict, measured on a sample of it and remembered."""
+"""Difficulty of a text for simple methods, measured on a sample and remembered."""
 
 import numpy as np
 
@@ -41,7 +41,7 @@ def measure_difficulty(workspace: Workspace, run: RunConfig, stop: StopToken) ->
             if isinstance(trigram, float) and isinstance(lzma, float) and min(trigram, lzma) > 0:
                 return Difficulty(trigram, lzma)
             before, text = (_sample(library, run, split) for split in ("train", "val"))
-    except (OSError, UserFacingError):  # whoever opens it says what is wrong
+    except (OSError, UserFacingError):  # reported when the library is opened
         return None
     if min(len(before), len(text)) < MIN_BYTES:
         return None

@@ -1,6 +1,4 @@
-"""What the doctor says about a run's curves, a remark at a time, and the one thing to do about it: over their corner, or at
-the end of the run above them, as its verdict.
-"""
+"""Remarks about a run, one at a time, each with its action: over the corner of the curves, or above them for the verdict."""
 
 from collections.abc import Sequence
 
