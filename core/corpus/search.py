@@ -14,6 +14,7 @@ MOST_CHARACTERS = 1000  # of a query
 PREFIX_CHARACTERS = 2  # fewer would be the beginning of half of all words
 BEFORE, AFTER = 60, 140  # characters of a snippet around the first hit
 MOST_BEFORE = 12  # of an excerpt
+NEAR_WORDS, NEAR_CHARACTERS = 20, 120  # between the words of a query that are near each other
 
 _QUOTED_OR_WORD = re.compile(r'"([^"]*)"?|([^\s"]+)')
 _TOKEN = re.compile(r"[^\W_]+")
@@ -51,6 +52,19 @@ def match_expression(query: str) -> str:
     return " ".join(f'"{" ".join(term.words)}"{"*" * term.is_prefix}' for term in terms)
 
 
+def closer_expressions(query: str) -> tuple[str, ...]:
+    """Return queries of FTS5 for the texts that come first: those with the words as one phrase, then near each other."""
+    terms = parse_query(query)
+    if len(terms) < 2:
+        return ()
+    parts = [f'"{" ".join(term.words)}"{"*" * term.is_prefix}' for term in terms]
+    near = f"NEAR({' '.join(parts)}, {NEAR_WORDS})"
+    if any(len(term.words) > 1 for term in terms):
+        return (near,)
+    phrase = _as_phrase(terms)
+    return f'"{" ".join(phrase.words)}"{"*" * phrase.is_prefix}', near
+
+
 def terms_in(query: str) -> int:
     """How many words and phrases a query has, those beyond `MOST_TERMS` too."""
     return sum(1 for _ in _QUOTED_OR_WORD.finditer(query))
@@ -74,15 +88,27 @@ def instr_condition(column: str, wanted: Sequence[str]) -> str:
 
 
 def highlight_spans(text: str, query: str) -> list[Span]:
-    """Where `text` has what `query` asks for, as beginnings and ends in order, none overlapping."""
+    """Return what to mark in `text`: beginnings and ends in order, none overlapping.
+
+    Of several words, marks the places where they follow each other; else where they are near each other; else all.
+    """
+    return find_spans(text, query)[0]
+
+
+def find_spans(text: str, query: str) -> tuple[list[Span], bool]:
+    """Return what to mark, as `highlight_spans` does, and whether all that is asked for is close together there."""
     if needs_substrings(query):
         spans = [
             found.span() for wanted in substrings(query) for found in re.finditer(re.escape(wanted), text)
         ]
-    else:
-        folded = fold(text)
-        spans = [span for term in parse_query(query) for span in _find(folded, term)]
-    return _merged(spans)
+        return _merged(spans), bool(spans)
+    folded, terms = fold(text), parse_query(query)
+    if all(len(term.words) == 1 for term in terms) and (phrase := list(_find(folded, _as_phrase(terms)))):
+        return _merged(phrase), True
+    found = [list(_find(folded, term)) for term in terms]
+    if close := _near_each_other(found):
+        return _merged(close), True
+    return _merged([span for spans in found for span in spans]), False
 
 
 def holds_all(text: str, query: str) -> bool:
@@ -147,6 +173,26 @@ def _find(folded: str, term: Term) -> Iterator[Span]:
         before = folded[max(0, found.start() - 1) : found.start()]
         if not _TOKEN.match(before) and not re.match(_MARK, before):
             yield found.span()
+
+
+def _as_phrase(terms: Sequence[Term]) -> Term:
+    return Term(tuple(term.words[0] for term in terms), terms[-1].is_prefix)
+
+
+def _near_each_other(found: Sequence[Sequence[Span]]) -> list[Span]:
+    """Return the spans of the shortest stretches of at most `NEAR_CHARACTERS` in which each term is found."""
+    spans = sorted((span, place) for place, own in enumerate(found) for span in own)
+    counts, close, left = [0] * len(found), set[Span](), 0
+    for right, (span, place) in enumerate(spans):
+        counts[place] += 1
+        while left < right and (
+            counts[spans[left][1]] > 1 or span[1] - spans[left][0][0] > NEAR_CHARACTERS
+        ):
+            counts[spans[left][1]] -= 1
+            left += 1
+        if all(counts):
+            close.update(one for one, _ in spans[left : right + 1])
+    return list(close)
 
 
 def _merged(spans: list[Span]) -> list[Span]:

@@ -11,8 +11,9 @@ from core.corpus.search import (
     AFTER,
     MOST_TERMS,
     Span,
+    closer_expressions,
     excerpt_of,
-    highlight_spans,
+    find_spans,
     instr_condition,
     match_expression,
     needs_substrings,
@@ -160,10 +161,12 @@ def _having_substrings(wanted: list[str]) -> Condition:
 
 
 def _with_words(database: Database, query: str, most: int) -> list[int]:
+    closer = closer_expressions(query)
+    first = "".join("search.rowid IN (SELECT rowid FROM search WHERE search MATCH ?) DESC, " for _ in closer)
     found = database.query(
         "SELECT search.rowid FROM search JOIN documents ON documents.id = search.rowid"
-        " WHERE search MATCH ? AND NOT documents.removed ORDER BY search.rank LIMIT ?",
-        (match_expression(query), most),
+        f" WHERE search MATCH ? AND NOT documents.removed ORDER BY {first}search.rank LIMIT ?",
+        (match_expression(query), *closer, most),
     )
     return [document_id for (document_id,) in found]
 
@@ -185,7 +188,8 @@ def _hit(database: Database, document_id: int, query: str) -> SearchHit | None:
             text = text_of(database, document_id, most)
         except UnknownDocumentError:
             return None
-        spans = highlight_spans(text, query)
-        if spans and spans[0][1] + AFTER < len(text):
+        spans, are_close = find_spans(text, query)
+        is_enough = are_close or most != SNIPPET_CHARACTERS[0]  # a closer place may follow
+        if spans and is_enough and spans[0][1] + AFTER < len(text):
             break
     return SearchHit(document_id, *snippet_of(text, query, spans))

@@ -190,3 +190,35 @@ def test_a_hit_far_into_a_long_text_is_shown(library, add):
 )
 def test_only_what_cannot_be_answered_has_a_problem(query, problem):
     assert search_index.search_problem(query) == problem
+
+
+# Phrase and proximity
+
+
+@pytest.mark.parametrize(
+    ("text", "marked"),
+    [
+        ("The end of it. The king of France, and of Spain.", ["king of France"]),
+        ("Of old. A king once came out of sunny France. " + "x " * 80 + "of", ["king", "of", "France"]),
+        ("king " + "x " * 80 + "of " + "x " * 80 + "France", ["king", "of", "France"]),
+    ],
+)
+def test_words_are_marked_as_phrase_then_near_then_anywhere(text, marked):
+    spans = highlight_spans(text, "king of france")
+    assert [text[begin:end] for begin, end in spans] == marked
+
+
+def test_phrase_comes_first_then_words_near_each_other(library, add):
+    far = "of " * 40 + "king " + "x " * 300 + "France " + "x " * 300 + "of king " * 40
+    add("/far.txt", far)
+    add("/near.txt", "The king ruled over all of sunny France. " + "x " * 300)
+    add("/phrase.txt", "x " * 300 + "The king of France.")
+    list(library.index_texts())
+    assert found(library, "king of France") == ["/phrase.txt", "/near.txt", "/far.txt"]
+
+
+def test_snippet_shows_the_phrase_far_into_a_text(library, add):
+    add("/phrase.txt", "Of a king, " + "x " * 4000 + "the king of France.")
+    list(library.index_texts())
+    [hit] = library.search("king of France")
+    assert "the king of France" in hit.snippet
