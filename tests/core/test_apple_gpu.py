@@ -116,6 +116,7 @@ def gpu(trained_template, monkeypatch):
     )
     devices = optimizer._get_fused_kernels_supported_devices()
     monkeypatch.setattr(optimizer, "_get_fused_kernels_supported_devices", lambda: [*devices, GPU.type])
+    monkeypatch.setattr(torch, "is_autocast_enabled", lambda _device: False)  # "meta" has none
     # as on the GPU, a head that shares the embedding shares it after a move, too
     monkeypatch.setattr(torch.__future__, "_swap_module_params_on_conversion", True)
     with WithGpu():
