@@ -183,7 +183,8 @@ def _cut_in_header(header: QHeaderView) -> Iterator[str]:
     metrics = QFontMetrics(font)
     for section in range(header.count()):
         title = str(header.model().headerData(section, Qt.Orientation.Horizontal) or "")
-        needed = metrics.horizontalAdvance(title) + HEADER_PADDING_PX
+        lines = title.split("\n")
+        needed = max(map(metrics.horizontalAdvance, lines)) + HEADER_PADDING_PX
         if not header.isSectionHidden(section) and title and header.sectionSize(section) < needed:
             yield f"the title {title!r} has {header.sectionSize(section)} px of {needed}"
 

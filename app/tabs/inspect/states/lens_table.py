@@ -205,7 +205,8 @@ class LensTable(QTableView):
         """Give the cells the room that the font asks for."""
         self.letters = mono_font()
         self.metrics = QFontMetricsF(self.letters)
-        width = round(LETTERS * self.metrics.horizontalAdvance("m")) + SMALL
+        # the titles are as long, and in the window's own font
+        width = round(LETTERS * self.metrics.horizontalAdvance("m")) + 2 * SMALL + TINY
         self.horizontalHeader().setDefaultSectionSize(width)
         self.fit_rows()
 
