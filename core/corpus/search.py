@@ -185,9 +185,7 @@ def _near_each_other(found: Sequence[Sequence[Span]]) -> list[Span]:
     counts, close, left = [0] * len(found), set[Span](), 0
     for right, (span, place) in enumerate(spans):
         counts[place] += 1
-        while left < right and (
-            counts[spans[left][1]] > 1 or span[1] - spans[left][0][0] > NEAR_CHARACTERS
-        ):
+        while left < right and (counts[spans[left][1]] > 1 or span[1] - spans[left][0][0] > NEAR_CHARACTERS):
             counts[spans[left][1]] -= 1
             left += 1
         if all(counts):
