@@ -117,9 +117,7 @@ def test_a_search_finds_words_as_they_are_typed_and_shows_where(store, talk):
     store.keep(talk("Where is the sheep?", "It " + "really " * 40 + "grazes on the Hügel behind the house."))
     found = store.summaries("the hug")
     assert len(found) == 1
-    assert [found[0].excerpt[start:end] for start, end in found[0].spans] == ["the", "Hüg", "the"] or [
-        found[0].excerpt[start:end] for start, end in found[0].spans
-    ] == ["the", "Hügel", "the"]
+    assert [found[0].excerpt[start:end] for start, end in found[0].spans] == ["the Hügel"]
     assert store.summaries("goat") == []
     assert store.summaries("the goat") == []
 
