@@ -34,7 +34,7 @@ UNPREDICTED = (
     "Predicted for new runs of Quick, Balanced, Capable and Best for this time, once their steps are timed."
 )
 REPEATS = "This text repeats itself more than any text that the prediction was fitted on."
-REACH = "Predicted for text that the model has not seen; 19 of 20 runs end inside. Lower is better."
+REACH = "Estimated for text that the model has not seen, from runs on other texts. Lower is better."
 EXAMPLE_OF = "A model of that quality, trained on Python's documentation, wrote:"
 CHANGED = " Some of it was changed by hand."
 
